@@ -58,6 +58,12 @@ SELECT -u8 AS u8, sum(t.u8) AS s FROM t GROUP BY u8 WITH TOTALS ORDER BY s, u8;
 SELECT lc, s AS x, max(x) FROM t GROUP BY lc, s WITH TOTALS ORDER BY lc, s;
 WITH count() AS n SELECT lc, n * 2 AS m FROM t GROUP BY lc WITH TOTALS HAVING n > 1 ORDER BY lc DESC;
 SELECT ni + 1 AS k, sum(nf), max(ni), count(ni) FROM t GROUP BY ni + 1 WITH TOTALS HAVING k IS NULL OR k > 0 ORDER BY k;
+SELECT CAST(if(b, 'x', 'y'), 'Enum8(\\'x\\' = 1, \\'y\\' = -2)') AS e, toString(e), e = 'y', toInt8(e), count() FROM t
+    GROUP BY e WITH TOTALS ORDER BY e;
+SELECT CAST(if(b, 'x', 'y'), 'Enum8(\\'x\\' = 1, \\'y\\' = 0)') AS e, toDate32(d) AS w, [e] AS l, (e, w) AS p,
+    count() FROM t GROUP BY e, w, l, p WITH TOTALS ORDER BY e, w;
+SELECT CAST(nullIf(lc, 'a'), 'Nullable(Enum8(\\'\\' = 1, \\'b\\' = 2, \\'c\\' = 3))') AS e, count() FROM t
+    WHERE lc IN ('a', 'b', 'c') GROUP BY e WITH ROLLUP WITH TOTALS ORDER BY e, 2;
 SELECT * FROM (SELECT lc, count() AS c FROM t GROUP BY lc WITH TOTALS) ORDER BY lc LIMIT 2;
 WITH x AS (SELECT lc, count() AS c FROM t GROUP BY lc WITH TOTALS) SELECT DISTINCT c + 1, upper(lc) FROM x ORDER BY 2;
 SELECT lc, sum(c) FROM (SELECT lc, count() AS c FROM t GROUP BY lc WITH TOTALS) GROUP BY lc ORDER BY lc;

@@ -30,3 +30,12 @@ SELECT CAST(s, 'Enum8(\'y\' = 1, \'x\' = 2, \'z\' = -1)') AS e, e < 'x' AS a, e 
 SELECT min(e), max(e), count() FROM (SELECT CAST(s, 'Enum8(\'y\' = 1, \'x\' = 2, \'z\' = -1)') AS e FROM (SELECT arrayJoin(['x', 'y', 'z', 'x']) AS s));
 SELECT toFixedString('a', 3) = 'a' AS a, toFixedString('a', 3) < 'a\0b' AS b, toFixedString('a',2) = toFixedString('a', 3) AS c, toFixedString('a', 3) = materialize('a') AS d, toFixedString('a', 3) < materialize('a\0') AS e, toFixedString('a', 3) IN ('a') AS f;
 SELECT IPv6CIDRToRange(toIPv6('2001:0db8:0000:85a3:0000:0000:ac1f:8001'), 32), IPv6CIDRToRange(toIPv6('::1'), 0), IPv6CIDRToRange(toIPv6('::1'), 200), IPv6CIDRToRange(toIPv6('::ffff:1.2.3.4'), 128), IPv6CIDRToRange(toIPv6('2001:db8:abcd:ef12::'), 45), IPv6CIDRToRange(toIPv6('2001:db8:abcd:ef12::'), 63), toTypeName(IPv6CIDRToRange(toIPv6('::1'), 1));
+
+-- Numbers of addresses, and addresses of numbers.
+SELECT id, toIPv4(u8) AS a, toUInt32(a), toUInt64(a), a::UInt32, toIPv4(u64), CAST(u16 AS IPv4), toIPv4(b), toIPv4(nullIf(u16, 1)), toUInt32(toIPv4(nullIf(u16, 1))), toUInt32OrDefault(a) FROM t ORDER BY id;
+SELECT toUInt8(toIPv4(u8)) FROM t;
+SELECT toInt32(toIPv4(u8)) FROM t;
+SELECT toIPv4(i32) FROM t;
+SELECT toUInt32(toIPv6('::1'));
+SELECT id, empty(toIPv4(u8)), notEmpty(toIPv6(if(id > 2, '::', '::1'))), empty(toUUID(if(id > 2, '00000000-0000-0000-0000-000000000000', '61f0c404-5cb3-11e7-907b-a6006ad3dba0'))), empty(toFixedString(lc, 8)), notEmpty(toIPv4(nullIf(u8, 1))) FROM t ORDER BY id;
+SELECT arrayFilter(x -> notEmpty(x), [toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), toUUID('00000000-0000-0000-0000-000000000000')]);

@@ -17,3 +17,11 @@ SELECT gcd(1.5, 2);
 SELECT gcd('a', 2);
 SELECT formatReadableQuantity('a');
 SELECT formatReadableTimeDelta(5, 'weeks');
+
+-- Floats and Decimals: two digits of exactly that double.
+SELECT id, formatReadableSize(f), formatReadableQuantity(f), formatReadableDecimalSize(f), formatReadableTimeDelta(f) FROM t ORDER BY id;
+SELECT id, formatReadableSize(nf), formatReadableQuantity(nf), formatReadableTimeDelta(nf), formatReadableSize(f32) FROM t ORDER BY id;
+SELECT id, formatReadableSize(dec), formatReadableQuantity(dec * 1000), formatReadableDecimalSize(dec), formatReadableTimeDelta(dec * 100) FROM t ORDER BY id;
+SELECT x, formatReadableSize(x), formatReadableQuantity(x), formatReadableDecimalSize(x), formatReadableTimeDelta(x) FROM (SELECT arrayJoin([0.005, 0.015, 1.005, 1023.999, 1023.994, 999.995, 999.9951, 0.994999, 1e18, 1e21, 0.00097, 0.0049999999999999999, -0.001, nan, inf, -inf]) AS x);
+SELECT formatReadableSize(avg(u16)), formatReadableQuantity(sum(u16) / count()), formatReadableSize(1.5e24), formatReadableQuantity(1e24) FROM t;
+SELECT id, formatReadableTimeDelta(u64), formatReadableTimeDelta(i64), formatReadableTimeDelta(u64, 'hours'), formatReadableTimeDelta(toInt64(9007199254740994) + id) FROM t ORDER BY id;

@@ -1,4 +1,4 @@
-"""count, sum, avg, sumWithOverflow and sumCount.
+"""count, sum, avg, sumWithOverflow, sumKahan and sumCount.
 
 Out: rows of the table. Invariant: over no rows they give what ClickHouse gives: 0, the default value or NaN, and NULL
 where the argument is Nullable; integer results wrap around where those of ClickHouse do.
@@ -15,7 +15,9 @@ from penstock.sql.aggregates.aggregate import (
     AggregateInput,
     AggregateState,
     Types,
+    double_inputs,
     needs_integers,
+    needs_kinds,
     nullable_like,
 )
 from penstock.sql.aggregates.array_state import NAN, bind_lambda, fold_rows, fold_rows_or_null
@@ -250,6 +252,46 @@ SUM_WITH_OVERFLOW = Aggregate(
         rows.sql, f"CAST(0 AS {_overflow_storage(rows.types)})", f"CAST(` a` + ` x` AS {_overflow_storage(rows.types)})"
     ),
     needs=needs_integers,
+    null_over_none=True,
+)
+
+
+_KAHAN_STATE = "STRUCT<`sum`: DOUBLE, `lost`: DOUBLE>"
+_KAHAN_ZERO = "named_struct('sum', 0D, 'lost', 0D)"
+"""The state of sumKahan to begin with: a sum, and what was lost of it in the additions."""
+
+
+def _kahan_step() -> str:
+    """` x` added to the state ` a`, by Kahan's summation."""
+    change = bind_lambda("` x` - ` a`.lost", lambda y: f"struct({y} AS y, ` a`.sum + {y} AS s)", "` y`")
+    return bind_lambda(change, lambda n: f"named_struct('sum', {n}.s, 'lost', ({n}.s - ` a`.sum) - {n}.y)", "` n`")
+
+
+def _kahan_merge_step() -> str:
+    """The state ` x` added to the state ` a`."""
+    raw = bind_lambda("` a`.sum + ` x`.sum", lambda r: f"struct({r} AS r, {r} - ` a`.sum AS d)", "` r`")
+    lost = "((` x`.sum - ` n`.d) + (` a`.sum - (` n`.r - ` n`.d))) - ` a`.lost - ` x`.lost"
+    found = bind_lambda(raw, lambda n: f"struct({n}.r AS r, {lost} AS c)", "` n`")
+    total = "named_struct('sum', ` k`.r + ` k`.c, 'lost', -(` k`.c - ((` k`.r + ` k`.c) - ` k`.r)))"
+    return bind_lambda(found, lambda _: total, "` k`")
+
+
+SUM_KAHAN = Aggregate(
+    name="sumKahan",
+    arity=(1, 1),
+    result=lambda types: nullable_like(t.Float(64), types),
+    result_spark=lambda types: "DOUBLE",
+    storage=lambda types: _KAHAN_STATE,
+    state=lambda call: fold_rows_or_null(f"collect_list({call.args[0]}){call.over}", _KAHAN_ZERO, _kahan_step()),
+    merge=lambda state: fold_rows_or_null(f"collect_list({state.sql}){state.over}", _KAHAN_ZERO, _kahan_merge_step()),
+    finish=lambda state: default_unless_nullable(f"({state.sql}).`sum`", state.types, "0D"),
+    empty=lambda types: f"CAST(NULL AS {_KAHAN_STATE})",
+    inputs=double_inputs,
+    takes="number",
+    gather=lambda rows: fold_rows_or_null(rows.sql, _KAHAN_ZERO, _kahan_step()),
+    needs=needs_kinds((t.Int, t.Float, t.Bool), "an integer or a float: `sum` of a Decimal loses nothing"),
+    exact=False,
+    error="the last digit depends on the order in which rows are added, as in ClickHouse; infinite values may give NaN",
     null_over_none=True,
 )
 

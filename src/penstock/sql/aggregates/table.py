@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from penstock.sql.aggregates.aggregate import Aggregate
 from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP
-from penstock.sql.aggregates.count_sum_avg import AVG, COUNT, SUM, SUM_COUNT, SUM_WITH_OVERFLOW
+from penstock.sql.aggregates.count_sum_avg import AVG, COUNT, SUM, SUM_COUNT, SUM_KAHAN, SUM_WITH_OVERFLOW
 from penstock.sql.aggregates.event_patterns import EVENT_SEQUENCES
 from penstock.sql.aggregates.events_and_intervals import EVENTS
 from penstock.sql.aggregates.group_array import DERIVED_GROUP_ARRAYS, GROUP_ARRAYS
@@ -35,6 +35,7 @@ _ROWS: tuple[Aggregate, ...] = (
     *ARG_MIN_MAX,
     *QUANTILES,
     SUM_WITH_OVERFLOW,
+    SUM_KAHAN,
     SUM_COUNT,
     *BITS,
     GROUP_BITMAP,

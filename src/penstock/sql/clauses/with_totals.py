@@ -12,8 +12,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.model import types as t
-from penstock.model.types import Type, unwrap_type
 from penstock.sql.aggregates.name_parser import ParsedAggregate, parse_aggregate_name
 from penstock.sql.clauses.grouping_sets import read_grouping_sets
 from penstock.sql.clauses.positional_arguments import is_literal_key, resolve_position
@@ -182,22 +180,7 @@ def _translate_key(block: SelectBlock, node: exp.Expr) -> TypedSql | None:
         return None
     if not tr.trace.free or "SELECT" in value.sql:
         raise _refusal(block, node, "a key without columns, or with a SELECT")
-    if _has_own_zero(value.type):
-        raise _refusal(block, node, f"a key of {value.type}", "toString(…) of it can be one")
     return value
-
-
-def _has_own_zero(of: Type) -> bool:
-    """Whether ClickHouse may show another value than the default of the type in the totals."""
-    match unwrap_type(of):
-        case t.Enum() | t.Date(wide=True):
-            return True
-        case t.Array(inner):
-            return _has_own_zero(inner)
-        case t.Tuple(fields):
-            return any(_has_own_zero(inner) for _, inner in fields)
-        case _:
-            return False
 
 
 def _refusal(block: SelectBlock, node: exp.Expr, what: str, hint: str = _HINT) -> Refused:

@@ -11,6 +11,7 @@ from penstock.model.types import Type
 from penstock.sql.conversions.conversion import Conversion, Overflow
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.fine_times import as_microseconds, nanoseconds
+from penstock.sql.expr.ip_addresses import ipv4_number
 from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, number_sql
@@ -51,6 +52,8 @@ def _to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conversion 
             return Conversion(f"CAST({whole} AS {value_type(want)})", valid)
         case t.Date() | t.DateTime() | t.DateTime64():
             return _time_to_integer(value, want, overflow)
+        case t.IPv4():
+            return _ipv4_to_integer(value, want)
         case _:
             return _text_to_integer(value, want)
 
@@ -67,6 +70,13 @@ def _time_to_integer(value: TypedSql, want: t.Int, overflow: Overflow) -> Conver
     whole = f"(unix_micros({moment}) DIV 1000000L)" if fraction else f"unix_seconds({moment})"
     seconds = TypedSql(whole, t.Int(64), "BIGINT")
     return _integer_to_integer(seconds, t.Int(64), want, overflow if isinstance(value.bare, t.DateTime64) else "wraps")
+
+
+def _ipv4_to_integer(value: TypedSql, want: t.Int) -> Conversion | None:
+    """The 32 bits of an address; ClickHouse has no other integers of it."""
+    if want.signed or want.bits < 32:
+        return None
+    return Conversion(f"CAST({ipv4_number(value.sql)} AS {value_type(want)})")
 
 
 def _text_to_integer(value: TypedSql, want: t.Int) -> Conversion | None:

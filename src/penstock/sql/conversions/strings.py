@@ -36,6 +36,8 @@ def to_text(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | Non
     """A value as a type that is stored as text; None if ClickHouse has no such conversion."""
     if isinstance(want, t.Enum):
         return _to_enum(value, want)
+    if isinstance(want, t.IPv4) and isinstance(value.bare, (t.Int, t.Bool)):
+        return _ipv4_of_number(value, overflow)
     shown = as_text(value)
     if shown is None or isinstance(want, t.String):
         return Conversion(shown) if shown is not None else None
@@ -61,6 +63,15 @@ def _to_kept_text(shown: str, want: Type, overflow: Overflow) -> Conversion | No
             return Conversion(stored_json(shown, want), f"{stored_json(shown, want)} IS NOT NULL")
         case _:
             return None
+
+
+def _ipv4_of_number(value: TypedSql, overflow: Overflow) -> Conversion | None:
+    """The address of the lowest 32 bits of an unsigned integer. ClickHouse has no accurate form of it."""
+    of = value.bare if isinstance(value.bare, t.Int) else t.Int(8, signed=False)
+    if of.signed or overflow == "refused":
+        return None
+    number = as_spark(value, value_type(of) if of.bits == 64 else "BIGINT")
+    return Conversion(ipv4_text(number if of.bits < 64 else f"CAST(pmod({number}, {2**32}) AS BIGINT)"))
 
 
 def _to_enum(value: TypedSql, want: t.Enum) -> Conversion | None:

@@ -199,7 +199,7 @@ def arithmetic_type(operator: str, left: Type, right: Type) -> Type | None:
     """The type of `left operator right` for two number types without Nullable; None if there is no such operation."""
     a, b = (t.Int(8, signed=False) if isinstance(of, t.Bool) else of for of in (left, right))
     if isinstance(a, t.Decimal) or isinstance(b, t.Decimal):
-        return _decimal_result(operator, a, b)
+        return _whole_decimal_quotient(a, b) if operator == "intDiv" else _decimal_result(operator, a, b)
     if not isinstance(a, (t.Int, t.Float)) or not isinstance(b, (t.Int, t.Float)):
         return None
     if operator == "/":
@@ -233,6 +233,20 @@ def _has_quotient(a: Type, b: Type) -> bool:
     if not any(isinstance(of, t.Decimal) and of.precision > 18 for of in (a, b)):
         return True
     return isinstance(a, t.Decimal) and a.scale <= _LARGEST_SCALE_OF_QUOTIENTS
+
+
+def _whole_decimal_quotient(a: Type, b: Type) -> Type | None:
+    """A signed integer of the dividend's size; the one behind a Decimal of more than 18 digits has no type here."""
+    floats = isinstance(a, t.Float) or isinstance(b, t.Float)
+    if not floats and _decimal_result("/", a, b) is None:
+        return None
+    match a:
+        case t.Int(bits) | t.Float(bits):
+            return t.Int(bits)
+        case t.Decimal(precision) if precision <= 18:
+            return t.Int(32 if precision <= 9 else 64)
+        case _:
+            return None
 
 
 def _decimal_result(operator: str, a: Type, b: Type) -> Type | None:

@@ -5,6 +5,7 @@ Arguments are first cast to their common type. The arrays of `transform` must be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial, reduce
 
@@ -185,7 +186,7 @@ def _transform(values: Sequence[TypedSql]) -> TypedSql:
         raise BadArguments("`transform` looks up no NULL", "ifNull(…), or multiIf")
     if value.nullable and len(values) == 3:
         raise BadArguments("`transform` of Nullable values needs a default", "a fourth argument")
-    key = supertype((value.bare, source.bare.of))
+    key = _lookup_type(value, source)
     if key is None or (key != value.bare and not isinstance(key, t.Int)):
         raise BadArguments(f"{value.type} is not looked up among {source.bare.of}", "cast it first")
     other = values[3] if len(values) > 3 else value
@@ -200,6 +201,15 @@ def _transform(values: Sequence[TypedSql]) -> TypedSql:
         chosen = bind_if_long(place, lambda at: f"if(coalesce({at}, 0) = 0, {default}, {shown}[CAST({at} AS INT) - 1])")
         return typed_sql(chosen, result)
     return typed_sql(f"coalesce({found}, {default})", result)
+
+
+def _lookup_type(value: TypedSql, source: TypedSql) -> Type | None:
+    """The type in which a value is compared with the elements of an array; an Enum is looked up by its names."""
+    assert isinstance(source.bare, t.Array)
+    if isinstance(value.bare, t.Enum) and isinstance(source.bare.of, t.String):
+        name = "|".join(re.escape(string_literal(name)) for name, _ in value.bare.values)
+        return value.bare if re.fullmatch(rf"array\((?:{name})(?:, (?:{name}))*\)", source.sql) else None
+    return supertype((value.bare, source.bare.of))
 
 
 def _place_among(source: TypedSql, value: TypedSql, key: Type) -> str:

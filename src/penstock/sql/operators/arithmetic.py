@@ -24,7 +24,7 @@ from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.operators import literals
-from penstock.sql.operators.decimal_arithmetic import decimal_arithmetic, decimal_unit
+from penstock.sql.operators.decimal_arithmetic import decimal_arithmetic, decimal_unit, whole_quotient
 from penstock.sql.operators.dynamic_values import dynamic_result, is_dynamic_value
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import call_name
@@ -167,6 +167,8 @@ def _plain_arithmetic(operator: str, left: TypedSql, right: TypedSql, of: t.Type
         return divide_floats(as_spark(left, "DOUBLE"), as_spark(right, "DOUBLE"), right)
     if operator == "intDiv" and isinstance(of, t.Int) and is_float_division(left, right):
         return divide_to_integer((left, right), of, "raise_error('intDiv by zero')")
+    if operator == "intDiv" and isinstance(of, t.Int) and is_decimal_division(left, right):
+        return whole_quotient((left, right), of)
     if operator == "intDiv":
         left, right = as_signed_operands(left, right)
     if operator in ("intDiv", "%") and isinstance(of, t.Int):
@@ -179,18 +181,23 @@ def _plain_arithmetic(operator: str, left: TypedSql, right: TypedSql, of: t.Type
     return f"CAST({result} AS {spark})" if spark.startswith("DECIMAL") else result
 
 
+def is_decimal_division(left: TypedSql, right: TypedSql) -> bool:
+    """Whether one of the operands of intDiv is a Decimal."""
+    return isinstance(left.bare, t.Decimal) or isinstance(right.bare, t.Decimal)
+
+
 def is_float_division(left: TypedSql, right: TypedSql) -> bool:
     """Whether one of the operands of intDiv is a float."""
     return isinstance(left.bare, t.Float) or isinstance(right.bare, t.Float)
 
 
 def divide_to_integer(pair: tuple[TypedSql, TypedSql], of: t.Int, without_quotient: str) -> str:
-    """intDiv of floats: their quotient without its fraction, an integer of the dividend's size.
+    """intDiv of floats, or of one and a Decimal: their quotient without its fraction, an integer of its size.
 
     Where ClickHouse has no quotient (by zero, or the least integer by -1), it is the SQL `without_quotient`. Infinite
     operands, NaN, and a quotient that is not between the least and the greatest integer make the query fail.
     """
-    wide = any(each.bare == t.Float(64) for each in pair)
+    wide = any(each.bare == t.Float(64) or isinstance(each.bare, t.Decimal) for each in pair)
     left, right = (as_spark(each, "DOUBLE") if wide else f"CAST({as_spark(each, 'FLOAT')} AS DOUBLE)" for each in pair)
     dividend = pair[0].bare
     least = f"{float(dividend.low)!r}D" if isinstance(dividend, t.Int) and dividend.signed else None

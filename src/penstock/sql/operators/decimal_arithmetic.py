@@ -1,4 +1,4 @@
-"""Arithmetic of Decimals: + - * / and the remainder, by the integers that ClickHouse keeps for them.
+"""Arithmetic of Decimals: + - * /, intDiv and the remainder, by the integers that ClickHouse keeps for them.
 
 In: two typed values, one of them a Decimal, and the type of the result. Out: typed SQL. Invariant: no digit is rounded;
 what Spark's 38 digits cannot hold is an error of the query, never another value.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.common_type import arithmetic_type
+from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, as_spark
 
 _MOST_DIGITS = 38
@@ -30,6 +32,19 @@ def decimal_arithmetic(operator: str, pair: tuple[TypedSql, TypedSql], of: t.Dec
             left, right = _without_loss(operator, pair)
             sql = f"({left} {operator} {right})"
     return TypedSql(f"CAST({sql} AS {spark})", result, spark)
+
+
+def whole_quotient(pair: tuple[TypedSql, TypedSql], of: t.Int) -> str:
+    """intDiv: the quotient without its fraction, an integer."""
+    quotient = arithmetic_type("/", pair[0].bare, pair[1].bare)
+    assert isinstance(quotient, t.Decimal)
+    too_large = f"raise_error('the quotient of intDiv does not fit into {of}')"
+
+    def cut(q: str) -> str:
+        within = f"{q} > {of.low - 1} AND {q} < {of.high + 1}"
+        return f"if({within}, CAST({q} AS {value_type(of)}), if({q} IS NULL, NULL, {too_large}))"
+
+    return bind_if_long(decimal_arithmetic("/", pair, quotient, quotient).sql, cut)
 
 
 def _without_loss(operator: str, pair: tuple[TypedSql, TypedSql]) -> tuple[str, str]:

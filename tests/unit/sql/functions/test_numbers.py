@@ -9,9 +9,7 @@ REFUSED = {
     "gcd(toNullable(4), 2)": "`gcd` of Nullable(UInt8) and UInt8 is not supported",
     "gcd(toUInt64(4), toInt8(2))": "`gcd` of UInt64 and a signed number is not supported",
     "lcm(toInt64(4), 2)": "`lcm` of 64-bit numbers is not supported",
-    "formatReadableQuantity(1.5)": "`formatReadableQuantity` of Float64 is not supported",
-    "formatReadableTimeDelta(1.5)": "`formatReadableTimeDelta` of Float64 is not supported",
-    "formatReadableTimeDelta(toUInt64(1))": "`formatReadableTimeDelta` of UInt64 is not supported",
+    "formatReadableTimeDelta(true)": "`formatReadableTimeDelta` of Bool is not supported",
     "clamp(true, 0, 2)": "there is no common type of Bool, UInt8",
     "concat(map('a', 1), map('b', 2))": "concat of Map(String, UInt8) is not supported (mapConcat",
     "('a', 1) || ('b', 2)": "concat of Tuple(String, UInt8) is not supported (tupleConcat",
@@ -22,7 +20,6 @@ REFUSED = {
     "widthBucket(5, 0, 10, 4294967295)": "the number of buckets must be a literal from 1",
     "toDecimalString(1.5, 2)": "`toDecimalString` of Float64 is not supported",
     "toDecimalString(toDecimal64(1, 2), 1)": "takes 2 to 21 digits here",
-    "formatReadableSize(1.5)": "`formatReadableSize` of Float64 is not supported",
 }
 
 

@@ -18,6 +18,7 @@ from penstock.sql.expr.spark_types import value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, typed_sql
 from penstock.sql.functions.arguments import check_order, checked_size, element_type, zip_arrays
 from penstock.sql.functions.function import FLOAT64, BadArguments, Build, Function
+from penstock.sql.operators.decimal_arithmetic import decimal_arithmetic
 
 
 def array_sum_type(of: Type) -> Type:
@@ -70,12 +71,22 @@ def _sum(values: Sequence[TypedSql]) -> TypedSql:
 def _average(values: Sequence[TypedSql]) -> TypedSql:
     of = number_element_type(values[0])
     if isinstance(of, t.Decimal):
-        raise BadArguments("`arrayAvg` of decimals is not supported", "CAST(… AS Array(Float64))")
+        return _average_of_decimals(values)
     array = as_spark(values[0], "ARRAY<INT>") if isinstance(of, t.Bool) else values[0].sql
     total = f"aggregate({array}, 0D, (` a`, ` x`) -> ` a` + CAST(` x` AS DOUBLE))"
     if isinstance(of, t.Int) and of.bits == 64:
         total = f"CAST({_sum(values).sql} AS DOUBLE)"
     return typed_sql(f"if(size({array}) = 0, 0D, {total} / size({array}))", FLOAT64)
+
+
+def _average_of_decimals(values: Sequence[TypedSql]) -> TypedSql:
+    """The digits behind the scale of the elements are cut off before the average becomes a double."""
+    total, count = _sum(values), TypedSql(f"size({values[0].sql})", t.Int(32), "INT")
+    of = arithmetic_type("/", total.bare, count.bare)
+    if not isinstance(of, t.Decimal):
+        raise BadArguments(f"`arrayAvg` of {values[0].type} is not supported", "CAST(… AS Array(Float64))")
+    average = decimal_arithmetic("/", (total, count), of, of).sql
+    return typed_sql(f"if({count.sql} = 0, 0D, CAST({average} AS DOUBLE))", FLOAT64)
 
 
 def _product(values: Sequence[TypedSql]) -> TypedSql:

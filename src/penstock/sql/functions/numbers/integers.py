@@ -17,7 +17,13 @@ from penstock.sql.expr.common_type import arithmetic_type
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, nullable_if_any, number_sql, typed_sql, unless_null
 from penstock.sql.functions.function import FLOAT64, UINT8, UINT64, BadArguments, Function
-from penstock.sql.operators.arithmetic import as_signed_operands, divide_to_integer, is_float_division
+from penstock.sql.operators.arithmetic import (
+    as_signed_operands,
+    divide_to_integer,
+    is_decimal_division,
+    is_float_division,
+)
+from penstock.sql.operators.decimal_arithmetic import whole_quotient
 from penstock.sql.operators.literals import negate_value
 
 _POWER_COUNTS = {2: 64, 10: 20}
@@ -49,8 +55,8 @@ def _safe_division_function(name: str, operator: str, other: str) -> Function:
     """intDivOrZero, moduloOrNull …"""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
-        if any(isinstance(value.bare, t.Decimal) for value in values):
-            raise BadArguments(f"`{name}` of a Decimal is not supported")
+        if is_decimal_division(values[0], values[1]):
+            return _divide_decimals_or_zero(name, (values[0], values[1]))
         of = arithmetic_type(operator, values[0].bare, values[1].bare)
         assert isinstance(of, t.Int)
         if is_float_division(values[0], values[1]):
@@ -68,6 +74,18 @@ def _safe_division_function(name: str, operator: str, other: str) -> Function:
         return typed_sql(f"if({_has_no_quotient(values)}, {zero}, {sql})", result)
 
     return Function(name, (2, 2), ("number" if operator == "intDiv" else "integer",), build)
+
+
+def _divide_decimals_or_zero(name: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
+    """intDivOrZero of Decimals."""
+    of = arithmetic_type("intDiv", pair[0].bare, pair[1].bare)
+    if name != "intDivOrZero" or not isinstance(of, t.Int):
+        raise BadArguments(f"`{name}` is not defined for {pair[0].type} and {pair[1].type}", "cast one of them")
+    zero = unless_null(f"CAST(0 AS {value_type(of)})", pair[0])
+    if is_float_division(*pair):
+        return typed_sql(divide_to_integer(pair, of, zero), nullable_if_any(of, pair))
+    sql = f"if({number_sql(pair[1])} = 0, {zero}, {whole_quotient(pair, of)})"
+    return typed_sql(sql, nullable_if_any(of, pair))
 
 
 def _divide_or_null(values: Sequence[TypedSql]) -> TypedSql:

@@ -1,7 +1,7 @@
 """Numbers as readable strings: toDecimalString, formatReadableSize, formatReadableTimeDelta, bar
 
-Only integers and decimals are accepted: the digits of doubles could differ from ClickHouse's. Where ClickHouse computes
-in doubles (formatReadableQuantity), the digits printed are those of exactly that double.
+ClickHouse computes in doubles, and prints two digits of exactly that double. So it is here: a double below 1000 has few
+enough binary digits for an integer of its least steps.
 """
 
 from __future__ import annotations
@@ -18,6 +18,19 @@ from penstock.sql.spark_text import string_literal
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _DECIMAL_UNITS = (" B", " KB", " MB", " GB", " TB", " PB", " EB")
 _QUANTITIES = ("", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion")
+_UNITS_OF_FLOATS = {
+    "formatReadableSize": (1024, (*(f" {unit}" for unit in _BINARY_UNITS), " ZiB", " YiB")),
+    "formatReadableDecimalSize": (1000, (*_DECIMAL_UNITS, " ZB", " YB")),
+    "formatReadableQuantity": (
+        1000,
+        (
+            *(*_QUANTITIES, " sextillion", " septillion", " octillion", " nonillion", " decillion", " undecillion"),
+            *(" duodecillion", " tredecillion", " quattuordecillion", " quindecillion", " sexdecillion"),
+            *(" septendecillion", " octodecillion", " novemdecillion", " vigintillion"),
+        ),
+    ),
+}
+"""For each function the factor between units, and the units that a float may reach."""
 _TIME_UNITS: tuple[tuple[int, str], ...] = (
     (31536000, "year"),
     (2635200, "month"),
@@ -33,8 +46,8 @@ _REST = "element_at(array('', '▏', '▎', '▍', '▌', '▋', '▊', '▉'), 
 _FINITE = "` w` < double('Infinity')"
 _BLOCKS = f"if({_FINITE}, concat({_FULL}, {_REST}), raise_error('the width of a bar must not be NaN'))"
 """The bar of so many blocks."""
-_FIRST_INEXACT = "9007199254740992D"
-"""2**53: from here on neighbouring integers are the same double. ClickHouse shows the first unit and stops."""
+_COUNTS_SECONDS = "` v` + 1D > ` v`"
+"""Whether a double is not so large that a second more is the same double, of which ClickHouse shows the first unit."""
 
 
 def _to_decimal_string(values: Sequence[TypedSql]) -> TypedSql:
@@ -54,7 +67,7 @@ def _to_decimal_string(values: Sequence[TypedSql]) -> TypedSql:
 def _format_readable_size(values: Sequence[TypedSql]) -> TypedSql:
     value = values[0]
     if not isinstance(value.bare, t.Int):
-        raise BadArguments(f"`formatReadableSize` of {value.type} is not supported", "toInt64")
+        return _readable_float("formatReadableSize", value)
     number = f"CAST({value.sql} AS DECIMAL(38,0))" if value.bare.bits < 64 else _rounded_to_double(value)
     return typed_sql(bind_if_long(number, _size_with_unit), nullable_if_any(STRING, [value]))
 
@@ -87,28 +100,51 @@ def _readable_function(name: str, units: Sequence[str]) -> Function:
     def build(values: Sequence[TypedSql]) -> TypedSql:
         value = values[0]
         if not isinstance(value.bare, t.Int):
-            raise BadArguments(f"`{name}` of {value.type} is not supported", "toInt64")
+            return _readable_float(name, value)
         number = number_sql(value)
         begin = f"named_struct('v', abs(CAST({number} AS DOUBLE)), 'i', 1)"
         step = "if(` s`.v >= 1000D, named_struct('v', ` s`.v / 1000D, 'i', ` s`.i + 1), ` s`)"
         found = f"aggregate(sequence(1, {len(units) - 1}), {begin}, (` s`, ` k`) -> {step})"
         digits = f"CAST(CAST(` s`.v * {2**52}D AS BIGINT) AS DECIMAL(19,0)) * 100BD + {2**51}BD"
-        cents = bind_once(f"({digits}) DIV {2**52}BD", "` c`", _number_with_unit(number, units))
+        cents = bind_once(f"({digits}) DIV {2**52}BD", "` c`", _number_with_unit(f"{number} < 0", units))
         return typed_sql(bind_once(found, "` s`", cents), nullable_if_any(STRING, [value]))
 
     return Function(name, (1, 1), ("number",), build)
 
 
-def _number_with_unit(number: str, units: Sequence[str]) -> str:
+def _readable_float(name: str, value: TypedSql) -> TypedSql:
+    """A float, or a Decimal as one. Below 1 a step is 2**-62; what is less than 2**-10 is shown as 0.00."""
+    if not isinstance(value.bare, (t.Float, t.Decimal)):
+        raise BadArguments(f"`{name}` of {value.type} is not supported", "toInt64")
+    factor, units = _UNITS_OF_FLOATS[name]
+    step = f"if(` s`.v >= {factor}D, named_struct('v', ` s`.v / {factor}D, 'i', ` s`.i + 1), ` s`)"
+    found = f"aggregate(sequence(1, {len(units) - 1}), named_struct('v', abs(` v`), 'i', 1), (` s`, ` k`) -> {step})"
+
+    def rounded(bits: int) -> str:
+        steps = f"CAST(CAST(` s`.v * {2**bits}D AS BIGINT) AS DECIMAL(19,0))"
+        return f"({steps} * 100BD + {2 ** (bits - 1)}BD) DIV {2**bits}BD"
+
+    too_large = f"raise_error('{name} of a number of {factor}{units[-1]} and more')"
+    cents = f"CASE WHEN ` s`.v < 1D THEN {rounded(62)} WHEN ` s`.v < {factor}D THEN {rounded(52)} ELSE {too_large} END"
+    shown = bind_once(cents, "` c`", _number_with_unit("startswith(CAST(` v` AS STRING), '-')", units))
+    infinite = (
+        f"WHEN abs(` v`) = double('Infinity') THEN concat(if(` v` < 0D, '-inf', 'inf'), {string_literal(units[-1])})"
+    )
+    odd = f"WHEN isnan(` v`) THEN {string_literal(f'nan{units[0]}')} {infinite}"
+    text = f"CASE WHEN ` v` IS NULL THEN NULL {odd} ELSE {bind_once(found, '` s`', shown)} END"
+    return typed_sql(bind_once(as_spark(value, "DOUBLE"), "` v`", text), nullable_if_any(STRING, [value]))
+
+
+def _number_with_unit(negative: str, units: Sequence[str]) -> str:
     names = f"array({', '.join(map(string_literal, units))})[` s`.i - 1]"
     digits = "CAST(` c` DIV 100 AS STRING), '.', lpad(CAST(` c` % 100 AS STRING), 2, '0')"
-    return f"concat(if({number} < 0, '-', ''), {digits}, {names})"
+    return f"concat(if({negative}, '-', ''), {digits}, {names})"
 
 
 def _format_time_delta(values: Sequence[TypedSql]) -> TypedSql:
     """An optional argument names the largest unit. A month has 30.5 days, as in ClickHouse."""
     value = values[0]
-    if not isinstance(value.bare, t.Int) or value.bare == t.Int(64, signed=False):
+    if not isinstance(value.bare, (t.Int, t.Float, t.Decimal)):
         raise BadArguments(f"`formatReadableTimeDelta` of {value.type} is not supported", "toInt64")
     spans = _TIME_UNITS
     if len(values) > 1:
@@ -126,7 +162,10 @@ def _format_time_delta(values: Sequence[TypedSql]) -> TypedSql:
     size, name = spans[0]
     large = f"concat(CAST(CAST(floor(` v` / {size}D) AS BIGINT) AS STRING), ' {name}s')"
     number = number_sql(value)
-    shown = f"concat(if({number} < 0, '-', ''), if(` v` < {_FIRST_INEXACT}, {exact}, {large}))"
+    shown = f"concat(if({number} < 0, '-', ''), if({_COUNTS_SECONDS}, {exact}, {large}))"
+    if isinstance(value.bare, t.Float):
+        odd = f"WHEN isnan(` v`) THEN 'nan' WHEN ` v` = double('Infinity') THEN if({number} < 0, '-inf', 'inf')"
+        shown = f"CASE {odd} ELSE {shown} END"
     sql = bind_once(f"abs(CAST({number} AS DOUBLE))", "` v`", shown)
     return typed_sql(sql, nullable_if_any(STRING, [value]))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.spark_types import value_default
 from penstock.sql.expr.typed import TypedSql, is_cut, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import (
     as_spark_int,
@@ -41,15 +42,15 @@ def _length(values: Sequence[TypedSql]) -> TypedSql:
 
 
 def _emptiness_function(name: str, operator: str) -> Function:
-    """empty and notEmpty of strings, arrays and maps."""
+    """empty and notEmpty of strings, arrays and maps, and of addresses and UUIDs, which are empty if all are zeros."""
 
     def build(values: Sequence[TypedSql]) -> TypedSql:
         value, of = values[0], nullable_if_any(UINT8, list(values))
         if isinstance(value.bare, (t.Array, t.Map)):
             return TypedSql(f"(size({value.sql}) {operator} 0)", of, "BOOLEAN")
-        if not isinstance(value.bare, t.String):
+        if not isinstance(value.bare, (t.String, t.FixedString, t.UUID, t.IPv4, t.IPv6)):
             raise BadArguments(f"`{name}` needs a String or an Array, this is {value.type}")
-        return TypedSql(f"({value.sql} {operator} '')", of, "BOOLEAN")
+        return TypedSql(f"({value.sql} {operator} {value_default(value.bare)})", of, "BOOLEAN")
 
     return Function(name, (1, 1), ("any",), build)
 
