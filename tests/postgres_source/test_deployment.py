@@ -417,3 +417,39 @@ def test_pending_changes_that_lead_back_are_not_taken_for_done(
         assert deployment.stages() == ["after", "after", ["before", "after"][at]]
         deployment.penstock("apply", "--phase", "pre")
     assert deployment.stages() == ["after", "after", "after"]
+
+
+def test_a_table_that_no_store_takes_holds_nothing_up(deployment: Deployment) -> None:
+    """Frameworks have tables of their own, and an application has more of them than its stores."""
+    for database in (deployment.development, deployment.production):
+        deployment.run(database, "CREATE TABLE public.users (id int PRIMARY KEY, name varchar(30))")
+    deployment.run(deployment.development, "CREATE TABLE public.later (id int PRIMARY KEY, name text)")
+    deployment.develop("ALTER TABLE public.users ALTER name TYPE varchar(150)")
+    deployment.develop("ALTER TABLE public.later RENAME name TO title")
+    deployment.develop("ALTER TABLE public.issues RENAME note TO remark")
+    code, document = deployment.penstock("check")
+    assert (code, {each["level"] for each in document["problems"]}) == (0, {"warning"}), "one is not there yet"
+    code, document = deployment.penstock("apply", "--phase", "pre")
+    assert (code, document["gate_open"]) == (0, True)
+    deployment.migrate("ALTER TABLE public.users ALTER name TYPE varchar(150)")
+    deployment.migrate("CREATE TABLE public.later (id int PRIMARY KEY, title text)")
+    deployment.migrate("ALTER TABLE public.issues RENAME note TO remark")
+    for phase in ("at_lsn", "post"):
+        code, document = deployment.penstock("apply", "--phase", phase, "--without-consumers")
+        assert (code, {each["state"] for each in document["states"]}) in ((0, {"confirmed"}), (0, set()))
+    assert [each[0] for each in deployment.states()] == ["warehouse", "lake"]
+    assert "remark" in deployment.clickhouse()
+
+
+def test_a_table_that_a_capture_has_is_wanted_in_the_store(deployment: Deployment) -> None:
+    table = "CREATE TABLE public.users (id int PRIMARY KEY, name varchar(30))"
+    deployment.run(deployment.development, table)
+    deployment.migrate(table)
+    deployment.consume()
+    deployment.migrate("UPDATE penstock.captured_tables SET oid = 'public.users'::regclass::oid, table_name = 'users'")
+    deployment.develop("ALTER TABLE public.users ALTER name TYPE varchar(150)")
+    code, document = deployment.penstock("check")
+    messages = [each["message"] for each in document["problems"] if each["level"] == "error"]
+    assert (code, [each.split(":")[0] for each in messages]) == (1, ["warehouse", "lake"])
+    code, document = deployment.penstock("apply", "--phase", "pre")
+    assert (code, document["code"]) == (1, "cannot-translate")

@@ -280,6 +280,13 @@ def test_new_and_dropped_tables_are_named(observed: Observed) -> None:
     assert ["new" in each or "dropped" in each for each in found.notes] == [True, True]
 
 
+def test_what_tools_for_migrations_note_is_none_of_the_application(observed: Observed) -> None:
+    made = observed.observe("CREATE TABLE {schema}.alembic_version (version_num varchar(32) PRIMARY KEY)")
+    assert (made.migrations, made.notes) == ((), ())
+    wider = observed.observe("ALTER TABLE {schema}.alembic_version ALTER version_num TYPE varchar(64)")
+    assert (wider.migrations, wider.notes) == ((), ())
+
+
 def test_what_is_rolled_back_is_not_observed(observed: Observed) -> None:
     found = observed.observe("BEGIN; ALTER TABLE {t} ADD x int; ROLLBACK; ALTER TABLE {t} ADD y int")
     assert [each["column"]["name"] for each in operations(found)] == ["y"]  # type: ignore[index]

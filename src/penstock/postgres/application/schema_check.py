@@ -6,7 +6,7 @@ or stop a table; what a store only has more than it needs is a warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.errors import Level, Location, Problem
@@ -15,7 +15,7 @@ from penstock.postgres.catalog.fingerprint import fingerprint
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
 from penstock.postgres.migration.migration import Migration, MigrationHistory
 from penstock.postgres.migration.operation_effects import DoesNotFit, apply_operations
-from penstock.postgres.stores.migration_store import MigrationStore
+from penstock.postgres.stores.partial_store import PartialStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,19 @@ class SchemaCheck:
     folder: str
     """The name of the folder of migrations, for the places of problems."""
 
-    def problems(self, stores: Iterable[MigrationStore]) -> list[Problem]:
+    def problems(self, stores: Iterable[PartialStore]) -> list[Problem]:
         """All problems. Raises Failed, Unavailable."""
-        found = [*self._undeclared(), *self._pending()]
+        stores = [*stores]
+        found = [*self._undeclared(stores), *self._pending()]
         for store in stores:
             found += self._store(store)
         return found
 
-    def _undeclared(self) -> Iterator[Problem]:
+    def _undeclared(self, stores: Sequence[PartialStore]) -> Iterator[Problem]:
+        """Tables in no known state, unless no store takes their rows: the application may be about to make one."""
         for name in self.state.undeclared:
+            if stores and all(name in each.untaken.values() for each in stores):
+                continue
             missing = self.catalog.table(name) is None
             what = "is not there" if missing else "has a schema that no migration begins or ends with"
             hint = "observe the change on a development database, or take it back: consumers stop the table there"
@@ -59,7 +63,7 @@ class SchemaCheck:
                 yield Problem("invalid-migration", message, self._place(each), "observe it again")
             tables[made.name] = made
 
-    def _store(self, store: MigrationStore) -> Iterator[Problem]:
+    def _store(self, store: PartialStore) -> Iterator[Problem]:
         known = {name for each in self.history.migrations for name in (each.table, each.table_after)}
         for table in self.catalog.tables:
             for each in store.differences(table):

@@ -8,7 +8,7 @@ session, which ends with it).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.errors import Conflict
@@ -17,6 +17,7 @@ from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, pa
 from penstock.postgres.application.table_consumers import TableConsumers
 from penstock.postgres.application.table_marks import DEFINITION, HAS_COLUMNS, TableMark, read_marks, write_marks
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
+from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 from penstock.postgres.migration.operation import Phase
 
@@ -117,6 +118,14 @@ class SourceJournal:
     def consumers(self, table: int, lsn: str) -> TableConsumers:
         """The consumers of a table (by OID), as the captures of this source know them."""
         return ConsumerRecords(self._source.connection).of_table(table, lsn)
+
+    def is_captured(self, names: Iterable[QualifiedName]) -> bool:
+        """Whether a capture has a table of one of these names, which may be gone."""
+        captured = f"{OWN_SCHEMA}.captured_tables"
+        if not self._source.has_table(captured):
+            return False
+        found = self._source.rows(f"SELECT schema_name, table_name FROM {captured}")
+        return not {QualifiedName(schema, name) for schema, name in found}.isdisjoint(names)
 
     def _own(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of the journal's own tables; none before these are made."""

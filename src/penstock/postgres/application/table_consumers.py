@@ -99,6 +99,15 @@ class TableConsumers:
         taken for granted; behind a broker it may be any other store."""
         return store in consumer.stores or (not consumer.stores and self.brokers.get(consumer.capture) is None)
 
+    def may_feed(self, store: str) -> bool:
+        """Whether rows of the table may come to a store: a capture has it, and not all of those that are known to take
+        its rows say that they take them elsewhere."""
+        return any(broker is not None or self._may_deliver(capture, store) for capture, broker in self.brokers.items())
+
+    def _may_deliver(self, capture: str, store: str) -> bool:
+        known = [each for each in self.known if each.capture == capture]
+        return not known or any(self._feeds(each, store) for each in known)
+
     def may_be_strange(self, store: str) -> bool:
         """Whether rows may come to a store from a broker with somebody who is not known: nobody who is known takes them
         there, and whoever does stops at no change."""

@@ -34,6 +34,29 @@ MOST_FORMS = 200
 """A table that one command gives more forms is compared by its first and last form only."""
 
 
+BOOKKEEPING = frozenset(
+    [
+        "alembic_version",
+        "django_migrations",
+        "schema_migrations",
+        "ar_internal_metadata",
+        "knex_migrations",
+        "knex_migrations_lock",
+        "pgmigrations",
+        "_prisma_migrations",
+        "__drizzle_migrations",
+        "SequelizeMeta",
+        "flyway_schema_history",
+        "databasechangelog",
+        "databasechangeloglock",
+        "goose_db_version",
+        "_sqlx_migrations",
+        "__diesel_schema_migrations",
+    ]
+)
+"""The tables in which tools for migrations keep what they have run: nobody wants their rows in a store."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """What a command did to the tables of a database."""
@@ -80,8 +103,8 @@ def observed_migrations(forms: ObservedForms, rules: ObservationRules) -> Observ
     """The migrations that lead through these forms. Raises InvalidRequest for a phase in which values would be lost."""
     at, phases = rules.at, rules.phases
     ends = {each.table_after: each for each in rules.history.migrations}
-    before, between, after = forms.before, forms.between, forms.after
-    had, has = before.by_oid(), after.by_oid()
+    between = forms.between
+    had, has = _of_application(forms.before), _of_application(forms.after)
     migrations: list[Migration] = []
     unclear: list[str] = []
     rewritten: list[str] = []
@@ -99,6 +122,11 @@ def observed_migrations(forms: ObservedForms, rules: ObservationRules) -> Observ
     notes = [f"the table {has[oid].name} is new: `penstock cdc add` takes it up" for oid in has if oid not in had]
     notes += [f"the table {had[oid].name} was dropped: `penstock cdc remove` ends it" for oid in had if oid not in has]
     return Observation(_with_unique_ids(migrations), tuple(sorted([*notes, *rewritten])), tuple(unclear))
+
+
+def _of_application(catalog: Catalog) -> Mapping[int, ReplicatedTable]:
+    """The tables by OID, without those of tools."""
+    return {oid: each for oid, each in catalog.by_oid().items() if each.name.name not in BOOKKEEPING}
 
 
 def _new_forms(forms: Sequence[ReplicatedTable], ends: Mapping[QualifiedName, Migration]) -> Sequence[ReplicatedTable]:

@@ -28,13 +28,14 @@ from penstock.postgres.application.schema_check import SchemaCheck
 from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.application.source_state import source_state
 from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.application.taken_tables import TakenTables
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import Catalog
 from penstock.postgres.catalog.source_connection import SourceConnection, open_source
 from penstock.postgres.migration.migration import MigrationHistory
 from penstock.postgres.migration.migration_folder import read_folder
 from penstock.postgres.migration.operation import Phase
-from penstock.postgres.stores.migration_store import MigrationStore
+from penstock.postgres.stores.partial_store import PartialStore
 
 POLL_SECONDS = 1.0
 PASSING_SECONDS = 15.0
@@ -50,7 +51,7 @@ class _Opened:
     source: SourceSettings
     connection: SourceConnection
     history: MigrationHistory
-    stores: Sequence[MigrationStore]
+    stores: Sequence[PartialStore]
 
     def work(self, *, without_consumers: bool = False) -> MigrationWork:
         """The work, with the source as it is now."""
@@ -78,7 +79,10 @@ def _opened(session: Session, dsn: str | None, stores: Sequence[str] | None) -> 
     opener = source.opener()
     connection = open_source(source.dsn(dsn))
     try:
-        yield _Opened(source, connection, history, [opener.open(each) for each in names])
+        schemas, journal = source.settings.postgres.schemas, SourceJournal(connection)
+        state = source_state(read_catalog(connection, schemas), history, journal.marks())
+        taken = TakenTables(history.migrations, state, journal)
+        yield _Opened(source, connection, history, [taken.of(opener.open(each)) for each in names])
     finally:
         connection.close()
 
@@ -113,8 +117,16 @@ def apply(
         print_states(states)
         if not states:
             console().print("nothing was left to do", markup=False)
+        _note_untaken(opened)
     if waiting:
         raise typer.Exit(FAILED)
+
+
+def _note_untaken(opened: _Opened) -> None:
+    for store in opened.stores:
+        names = ", ".join(sorted({str(each) for each in store.untaken.values()}))
+        if names:
+            print_note(f"{store.name} does not have, and no capture brings to it: {names}")
 
 
 def _take_lock(opened: _Opened, wait: int) -> None:
