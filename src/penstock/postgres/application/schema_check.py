@@ -15,7 +15,7 @@ from penstock.postgres.catalog.fingerprint import fingerprint
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
 from penstock.postgres.migration.migration import Migration, MigrationHistory
 from penstock.postgres.migration.operation_effects import DoesNotFit, apply_operations
-from penstock.postgres.stores.partial_store import PartialStore
+from penstock.postgres.stores.filtered_store import FilteredStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SchemaCheck:
     folder: str
     """The name of the folder of migrations, for the places of problems."""
 
-    def problems(self, stores: Iterable[PartialStore]) -> list[Problem]:
+    def problems(self, stores: Iterable[FilteredStore]) -> list[Problem]:
         """All problems. Raises Failed, Unavailable."""
         stores = [*stores]
         found = [*self._undeclared(stores), *self._pending()]
@@ -36,7 +36,7 @@ class SchemaCheck:
             found += self._store(store)
         return found
 
-    def _undeclared(self, stores: Sequence[PartialStore]) -> Iterator[Problem]:
+    def _undeclared(self, stores: Sequence[FilteredStore]) -> Iterator[Problem]:
         """Tables in no known state, unless no store takes their rows: the application may be about to make one."""
         for name in self.state.undeclared:
             if stores and all(name in each.untaken.values() for each in stores):
@@ -63,7 +63,7 @@ class SchemaCheck:
                 yield Problem("invalid-migration", message, self._place(each), "observe it again")
             tables[made.name] = made
 
-    def _store(self, store: PartialStore) -> Iterator[Problem]:
+    def _store(self, store: FilteredStore) -> Iterator[Problem]:
         known = {name for each in self.history.migrations for name in (each.table, each.table_after)}
         for table in self.catalog.tables:
             for each in store.differences(table):

@@ -32,8 +32,6 @@ from penstock.postgres.migration.table_difference import NameReuse, is_rewritten
 
 MOST_FORMS = 200
 """A table that one command gives more forms is compared by its first and last form only."""
-
-
 BOOKKEEPING = frozenset(
     [
         "alembic_version",

@@ -23,19 +23,19 @@ from penstock.cli.errors import FAILED, WrongUsage, print_note
 from penstock.cli.output import console, format_number, print_json
 from penstock.cli.session import Session, command
 from penstock.errors import Conflict, InvalidRequest, Problem, Unavailable
+from penstock.postgres.application.fed_tables import FedTables
 from penstock.postgres.application.migration_work import MigrationWork, PhaseState
 from penstock.postgres.application.schema_check import SchemaCheck
 from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.application.source_state import source_state
 from penstock.postgres.application.stop_records import StopRecords
-from penstock.postgres.application.taken_tables import TakenTables
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import Catalog
 from penstock.postgres.catalog.source_connection import SourceConnection, open_source
 from penstock.postgres.migration.migration import MigrationHistory
 from penstock.postgres.migration.migration_folder import read_folder
 from penstock.postgres.migration.operation import Phase
-from penstock.postgres.stores.partial_store import PartialStore
+from penstock.postgres.stores.filtered_store import FilteredStore
 
 POLL_SECONDS = 1.0
 PASSING_SECONDS = 15.0
@@ -51,7 +51,7 @@ class _Opened:
     source: SourceSettings
     connection: SourceConnection
     history: MigrationHistory
-    stores: Sequence[PartialStore]
+    stores: Sequence[FilteredStore]
 
     def work(self, *, without_consumers: bool = False) -> MigrationWork:
         """The work, with the source as it is now."""
@@ -81,8 +81,8 @@ def _opened(session: Session, dsn: str | None, stores: Sequence[str] | None) -> 
     try:
         schemas, journal = source.settings.postgres.schemas, SourceJournal(connection)
         state = source_state(read_catalog(connection, schemas), history, journal.marks())
-        taken = TakenTables(history.migrations, state, journal)
-        yield _Opened(source, connection, history, [taken.of(opener.open(each)) for each in names])
+        fed = FedTables(history.migrations, state, journal)
+        yield _Opened(source, connection, history, [fed.of(opener.open(each)) for each in names])
     finally:
         connection.close()
 

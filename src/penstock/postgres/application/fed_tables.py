@@ -15,26 +15,26 @@ from penstock.postgres.application.source_journal import SourceJournal
 from penstock.postgres.application.source_state import SourceState, table_chains
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedTable
 from penstock.postgres.migration.migration import Migration
+from penstock.postgres.stores.filtered_store import FilteredStore
 from penstock.postgres.stores.migration_store import MigrationStore
-from penstock.postgres.stores.partial_store import PartialStore
 
 
 @dataclass(frozen=True, slots=True)
-class TakenTables:
+class FedTables:
     """What decides whether a store takes a table."""
 
     migrations: Sequence[Migration]
     state: SourceState
     journal: SourceJournal
 
-    def of(self, store: MigrationStore) -> PartialStore:
+    def of(self, store: MigrationStore) -> FilteredStore:
         """The store, without the tables that it does not take. Raises Failed."""
         begun = {each.key.migration for each in self.journal.records() if each.key.store == store.name}
         untaken: dict[str, QualifiedName] = {}
         for chain in table_chains(self.migrations):
             if begun.isdisjoint(each.id for each in chain) and not self._takes(store, chain):
                 untaken |= {each.id: chain[-1].table_after for each in chain}
-        return PartialStore(store, untaken)
+        return FilteredStore(store, untaken)
 
     def _takes(self, store: MigrationStore, chain: Sequence[Migration]) -> bool:
         names = list(dict.fromkeys(name for each in chain for name in (each.table, each.table_after)))

@@ -18,7 +18,7 @@ from penstock.postgres.translation.store_step import StoreStep
 
 
 @dataclass(frozen=True, slots=True)
-class PartialStore:
+class FilteredStore:
     """The store, as far as it takes tables."""
 
     whole: MigrationStore
