@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nats_server import NatsServer, nats_or_skip
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.lsn import parse_lsn
+from penstock.postgres.catalog.source_connection import SourceConnection
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from penstock.postgres.packages.package_builder import PackageLimits
@@ -30,8 +31,9 @@ Landing = tuple[InboxPipeline, str, str]
 SMALL = PackageLimits(rows=2, seconds=0.01)
 numbers = itertools.count(1)
 PLACE = st.sampled_from(["one", "other", "store"])
+PLAIN = ["write", "write", "delete", "truncate", "settle", "anew", "rewrite", "open"]
 STEP = st.one_of(
-    st.tuples(st.sampled_from(["write", "write", "delete", "truncate", "settle", "anew"]), st.none()),
+    st.tuples(st.sampled_from(PLAIN), st.none()),
     st.tuples(st.just("deliver"), PLACE),
     st.tuples(st.sampled_from(["consume", "purge"]), st.sampled_from(["one", "other"])),
 )
@@ -58,6 +60,8 @@ class Routes:
         self.producer: RunningProducer | None = None
         self.brokers: list[NatsBroker] = []
         self.consumer: RunningConsumer | None = None
+        self.open: SourceConnection | None = None
+        """A transaction that is under way."""
         self.deliver("one")
 
     def step(self, kind: str, place: str | None) -> None:
@@ -67,7 +71,16 @@ class Routes:
             case "delete":
                 self.source.run(f"DELETE FROM {{s}}.{self.name} WHERE id = (SELECT max(id) FROM {{s}}.{self.name})")
             case "truncate":
+                self.commit()
                 self.source.run(f"TRUNCATE {{s}}.{self.name}")
+            case "rewrite":
+                self.commit()
+                self.source.run(f"VACUUM FULL {{s}}.{self.name}")
+            case "open":
+                self.commit()
+                self.open = self.source.postgres.connect()
+                self.open.autocommit = False
+                self.open.cursor().execute(f"INSERT INTO {self.source.schema}.{self.name} VALUES ({next(numbers)})")
             case "settle":
                 self.is_told()
             case "anew":
@@ -79,6 +92,13 @@ class Routes:
             case "purge" if place is not None and self.brokers:
                 wait_until(lambda: self.has_stream(place), 30)
                 in_nats(self.servers[place], self.source, "purge_stream")
+
+    def commit(self) -> None:
+        """End the transaction that is under way: others wait for its locks."""
+        if self.open is not None:
+            self.open.commit()
+            self.open.close()
+            self.open = None
 
     def has_stream(self, place: str) -> bool:
         broker = NatsBroker(self.servers[place].url, self.source.name)
@@ -105,6 +125,7 @@ class Routes:
 
     def is_told(self) -> bool:
         """Wait until all that is written is acknowledged, or rows are said to be lost. Returns which."""
+        self.commit()
         if self.place != "store":
             self.consume(self.place)
         ends, found = list[int](), list[bool]()
@@ -145,6 +166,7 @@ class Routes:
         assert {id for (id,) in self.landing[0].final(self.name, ("id",))} == expected
 
     def end(self) -> None:
+        self.commit()
         if self.consumer is not None:
             self.consumer.stop()
         assert self.producer is not None
