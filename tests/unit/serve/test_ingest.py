@@ -53,6 +53,8 @@ def test_packed_bodies(client: TestClient, pipeline: MemoryPipeline, encoding: s
         ("gzip", LINES, 400),
         ("gzip", gzip.compress(LINES)[:-9], 400),
         ("zstd", LINES, 400),
+        ("zstd", zstandard.compress(LINES * 20_000)[:-4], 400),
+        ("", zstandard.compress(LINES) + zstandard.compress(LINES)[:-1], 400),
         ("br", LINES, 400),
         ("gzip", gzip.compress(b" " * (33 * 2**20)), 413),
         ("zstd", zstandard.compress(b" " * (33 * 2**20)), 413),

@@ -27,6 +27,7 @@ import zstandard
 
 from penstock.cli.row_files.json_lists import divide_list
 from penstock.cli.row_files.web_file import fetched_file, is_address, shown_address
+from penstock.client.rows import packed_frames
 from penstock.errors import InvalidRequest
 
 BYTES_A_BODY = 8 * 2**20
@@ -39,13 +40,9 @@ COPIED_BYTES = 2**20
 RowFormat = Literal["ndjson", "json", "csv", "parquet"]
 
 
-def _open_zstd(packed: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True))
-
-
 OPENERS: Mapping[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\x1f\x8b": lambda packed: cast(BinaryIO, gzip.GzipFile(fileobj=packed)),
-    b"\x28\xb5\x2f\xfd": _open_zstd,
+    packed_frames.MAGIC: packed_frames.open_zstd,
     b"BZh": lambda packed: cast(BinaryIO, bz2.BZ2File(packed)),
     b"\xfd7zXZ\x00": lambda packed: cast(BinaryIO, lzma.LZMAFile(packed)),  # noqa: SIM115 - the caller closes it
 }

@@ -17,6 +17,7 @@ import anyio
 import zstandard
 from starlette.requests import Request
 
+from penstock.client.rows import packed_frames
 from penstock.errors import InvalidRequest, Problem, Timeout, TooLarge, did_you_mean
 from penstock.serve.http.byte_budget import ByteBudget
 
@@ -134,14 +135,12 @@ def _gzip(body: bytes) -> BinaryIO:
 
 
 def _zstd(body: bytes) -> BinaryIO:
-    # A frame that asks for a window larger than the limit is refused by the library.
-    unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_BYTES)
-    return cast(BinaryIO, unpacker.stream_reader(io.BytesIO(body), read_across_frames=True))
+    return packed_frames.open_zstd(io.BytesIO(body), MOST_BYTES)
 
 
 OPENERS: Mapping[str, Callable[[bytes], BinaryIO]] = {"gzip": _gzip, "zstd": _zstd}
-MAGIC: Mapping[str, bytes] = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
-"""What a packed content begins with. Sources: RFC 1952, RFC 8878."""
+MAGIC: Mapping[str, bytes] = {"gzip": b"\x1f\x8b", "zstd": packed_frames.MAGIC}
+"""What a packed content begins with. Source of that of gzip: RFC 1952."""
 
 
 def _too_large(most: int) -> TooLarge:

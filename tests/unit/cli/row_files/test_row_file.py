@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import bz2
 import datetime as dt
 import decimal
 import gzip
 import io
 import json
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import zstandard
 from pyarrow import parquet
 
 from penstock.cli.row_files import row_file
@@ -99,3 +103,16 @@ def test_what_is_no_list_is_sent_as_it_is(document: bytes) -> None:
 
 def test_every_digit_of_a_list_is_kept() -> None:
     assert list(divide_list(b"[1.10, 1e400, 0.1000]", 4)) == [b"[1.10]", b"[ 1e400]", b"[ 0.1000]"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bz2.compress, lzma.compress])
+def test_a_packed_file_that_is_cut_off_is_damaged(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    """Its rows before the cut look like the rows of a whole file."""
+    packed = pack(b"\n".join(b'{"a": %d}' % (number * 7919) for number in range(100_000)))
+    for kept in (len(packed) // 2, len(packed) - 1):
+        (tmp_path / "rows").write_bytes(packed[:kept])
+        with (
+            pytest.raises(InvalidRequest, match=r"is damaged|cannot be read"),
+            open_row_file(tmp_path / "rows") as opened,
+        ):
+            list(opened.bodies())
