@@ -277,6 +277,8 @@ def test_a_schedule_runs_a_copy_of_live_once_for_each_time(running: Running) -> 
 def test_a_range_is_copied_once(running: Running) -> None:
     live(running, {**SHOPS, **TICKS})
     asked = {"n": "7", "job_timestamp": "2024-05-01 00:00:00"}
+    with pytest.raises(InvalidRequest, match="no parameter `m`"):  # misspelt, it would be another range
+        running.pipeline.copies.run_range("cp_tick", {**asked, "m": "7"})
     first = running.pipeline.copies.run_range("cp_tick", asked)
     assert ended(running, first).state == "done"
     assert running.pipeline.copies.run_range("cp_tick", asked).id == first.id

@@ -11,16 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from penstock.errors import InvalidRequest, did_you_mean
 from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.sql.query import Query
-from penstock.template.declared_parameters import names_in_templates
-from penstock.template.render_frame import Parameter
+from penstock.template.declared_parameters import names_in_templates, parameters_of
+from penstock.template.render_frame import JOB_TIMESTAMP, Parameter
 
 MOST_CALLS = 512
 """The most calls of endpoints whose compiled SQL is kept for each project."""
 MOST_CHARACTERS = 4_000_000
 """The most characters of these calls' SQL and values."""
+_CHOOSE_TABLES = frozenset({"table", "symbol"})
+"""Functions of templates by which a parameter can name the pipe that is read."""
 NOTHING_FIXED: Mapping[str, Parameter] = {}
 EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
 """The name of an endpoint, and the parameter values of a call."""
@@ -72,14 +75,30 @@ class QueryableProject:
     dialect: Dialect
     calls: CompiledCalls = field(default_factory=CompiledCalls)
     parameters: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The names of the parameters, by endpoint."""
+    """The names in the templates, by pipe."""
 
     def parameters_read(
         self, pipe: Pipe, given: Mapping[str, Parameter], fixed: Mapping[str, Parameter] = NOTHING_FIXED
     ) -> dict[str, Parameter]:
         """Those of a call's parameters that can make a difference to an endpoint, in the order of their names. All that
         are `fixed` are among them: a template can name by a parameter (`table(x)`) the pipe that reads them."""
+        known = self._names(pipe)
+        return {key: value for key, value in sorted({**given, **fixed}.items()) if key in known or key in fixed}
+
+    def check_names(self, pipe: Pipe, given: Mapping[str, Parameter]) -> None:
+        """Raises InvalidRequest for a parameter that no template of a pipe reads: where a run writes rows, a misspelt
+        one would write others than those that were meant. A pipe that chooses by a parameter what it reads may read
+        any."""
+        names = self._names(pipe)
+        unread = next((each for each in given if each not in names and each != JOB_TIMESTAMP), None)
+        if unread is None or names & _CHOOSE_TABLES:
+            return
+        declared = [each.name for each in parameters_of(self.project, pipe)]
+        hint = did_you_mean(unread, declared) if declared else "no template of it reads any"
+        raise InvalidRequest(f"`{pipe.name}` has no parameter `{unread}`", hint=hint)
+
+    def _names(self, pipe: Pipe) -> frozenset[str]:
         known = self.parameters.get(pipe.name)
         if known is None:
             known = self.parameters[pipe.name] = names_in_templates(self.project, pipe)
-        return {key: value for key, value in sorted({**given, **fixed}.items()) if key in known or key in fixed}
+        return known

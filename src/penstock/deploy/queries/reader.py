@@ -221,6 +221,7 @@ class QueryReader:
         InvalidRequest or InvalidQuery if it cannot be run with these parameters. Where it reads a table of another
         database, the rest of its SQL is compiled by its job, which asks that for the columns."""
         compiled = self._compiled_project(self._core.board.readable("live"))
+        compiled.check_names(_find_copy(compiled.project, name), parameters)
         try:
             return self._compile_copy(compiled, name, parameters, _leave_to_job).target
         except _LeftToJob:
@@ -264,6 +265,11 @@ class QueryReader:
         pipe, kind = _find_sink(compiled.project, name)
         self._compile_sink(compiled, pipe, parameters, self._start_limits())
         return deployment, kind
+
+    def check_sink_parameters(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> None:
+        """Raises InvalidRequest for one that the sink does not read, and NotFound."""
+        compiled = self._compiled_project(self._core.board.readable(ref))
+        compiled.check_names(_find_sink(compiled.project, name)[0], parameters)
 
     def sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[Deployment, QueryResult]:
         """All rows of a sink of a deployment. Raises what `check_sink` and running raise."""

@@ -67,6 +67,8 @@ class SinkReader(Protocol):
 
     def check_sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[Deployment, Exported]: ...
 
+    def check_sink_parameters(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> None: ...
+
     def sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[Deployment, QueryResult]: ...
 
 
@@ -125,6 +127,7 @@ class SinkJobs(PeriodicTask):
         """Create a job that runs a sink of the live deployment, or of another one that somebody names. Raises NotFound,
         Conflict, InvalidRequest, InvalidQuery, Forbidden."""
         run = self._find_run(pipe, parameters, ref)
+        self._context.reader.check_sink_parameters(pipe, parameters, ref)
         self._check(run)
         stored = {name: value if isinstance(value, str) else asdict(value) for name, value in parameters.items()}
         if any(not isinstance(each, str) for each in stored.values()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from penstock.deploy.queries.queryable_project import (
     MOST_CALLS,
     MOST_CHARACTERS,
@@ -10,6 +12,7 @@ from penstock.deploy.queries.queryable_project import (
     EndpointCall,
     QueryableProject,
 )
+from penstock.errors import InvalidRequest
 from penstock.parse.project_loader import load_files
 from penstock.sql.compile import compile_pipe
 from penstock.sql.query import Query
@@ -71,3 +74,48 @@ def test_a_fixed_parameter_reaches_a_pipe_that_a_parameter_names() -> None:
     found = compile_pipe(loaded.project, pipe, RenderInput("call", read, trace=trace))
     assert "org" in trace.read
     assert "CAST('7' AS INT)" in found.sql
+
+
+def copied(sql: str) -> QueryableProject:
+    """The project of one copy with this SQL, and of a pipe that it may read."""
+    files = {
+        "days.datasource": "SCHEMA >\n    `n` Int32\n",
+        "base.pipe": "NODE n\nSQL >\n    %\n    SELECT {{ Int32(first, 1) }} AS n\n",
+        "daily.pipe": f"NODE n\nSQL >\n    {sql}\nTYPE copy\nTARGET_DATASOURCE days\n",
+    }
+    loaded = load_files(files)
+    return QueryableProject(loaded.project, loaded.settings.dialect)
+
+
+@pytest.mark.parametrize(
+    ("sql", "given", "hint"),
+    [
+        ("%\n    SELECT {{ Int32(without, 1) }} AS n", "withuot", "did you mean `without`?"),
+        ("%\n    SELECT n + {{ Int32(last, 1) }} AS n FROM base", "x", "available: first, last"),
+        ("SELECT 1 AS n", "n", "no template of it reads any"),
+    ],
+)
+def test_a_run_is_refused_a_parameter_that_nothing_reads(sql: str, given: str, hint: str) -> None:
+    """A range with a misspelt parameter was another range: its rows were appended a second time."""
+    project = copied(sql)
+    pipe = project.project.pipe("daily")
+    assert pipe is not None
+    with pytest.raises(InvalidRequest, match=f"`daily` has no parameter `{given}`") as refused:
+        project.check_names(pipe, {given: "1"})
+    assert refused.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("sql", "given"),
+    [
+        ("%\n    SELECT n + {{ Int32(last, 1) }} AS n FROM base", "first"),
+        ("%\n    {% if defined(last) %} SELECT 1 AS n {% else %} SELECT 2 AS n {% end %}", "last"),
+        ("SELECT 1 AS n", "job_timestamp"),
+        ("%\n    SELECT n FROM {{ table(source) }}", "first"),
+    ],
+)
+def test_a_run_takes_what_it_may_read(sql: str, given: str) -> None:
+    project = copied(sql)
+    pipe = project.project.pipe("daily")
+    assert pipe is not None
+    project.check_names(pipe, {given: "1"})

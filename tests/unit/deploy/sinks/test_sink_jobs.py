@@ -53,6 +53,10 @@ class MemoryReader:
     def check_sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[object, Exported]:
         return SimpleNamespace(id=8 if ref == "staging" else 7), self.kind
 
+    def check_sink_parameters(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> None:
+        if "msot" in parameters:
+            raise InvalidRequest(f"`{name}` has no parameter `msot`")
+
     def sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[object, QueryResult]:
         self.reads += 1
         self.asked.append(ref)
@@ -227,6 +231,14 @@ def test_a_template_that_does_not_fit_the_rows(
     assert done.state == "failed"
     assert said in json.dumps(done.error)
     assert tree(tmp_path / "out") == {} if out.exists() else True
+
+
+def test_a_run_with_a_parameter_that_the_sink_does_not_read_is_no_job(tmp_path: Path) -> None:
+    kind = on_disk(tmp_path / "out", "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE all\n")
+    with server(tmp_path, kind, DISK, sinks=allowed(tmp_path / "out")) as running:
+        with pytest.raises(InvalidRequest, match="no parameter `msot`"):
+            running.sinks.run("s", {"msot": "1"})
+        assert running.jobs.recent(1) == ()
 
 
 def test_a_run_writes_the_version_that_was_named_when_it_was_asked_for(tmp_path: Path) -> None:
