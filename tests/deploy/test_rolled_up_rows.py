@@ -1,4 +1,5 @@
-"""Targets of which a key is dropped: the rows that live has, merged, are those of a twin that is computed anew."""
+"""Targets of which a key is dropped, or that get aggregates of added columns: the rows that live has, merged, are those
+of a twin that is computed anew."""
 
 from __future__ import annotations
 
@@ -53,6 +54,16 @@ MERGED = [
     ("min(concat(s, 'x'))", "min, String"),
     ("max(length(s))", "max, UInt64"),
     ("min(toSecond(ts))", "min, UInt8"),
+    ("max(f)", "max, Float64"),
+    ("max(u / 100)", "max, Float64"),
+    ("sum(ni / 4)", "sum, Float64"),
+    ("sum(i * 4000000000)", "sum, Int64"),
+    ("sum(toInt64(nl))", "sum, Nullable(Int64)"),
+    ("max(s = 'b')", "max, UInt8"),
+    ("max(abs(i))", "max, UInt32"),
+    ("min(greatest(i, u))", "min, Int64"),
+    ("max(substring(s, 1, 1))", "max, String"),
+    ("sum(multiIf(s = 'a', 1, i > 0, 2, 0))", "sum, UInt64"),
 ]
 """Simple aggregates of which what each batch gives makes up what all rows give."""
 NOT_MERGED = [
@@ -65,6 +76,8 @@ NOT_MERGED = [
     ("sum(u)", "max, UInt64"),
     ("count()", "max, UInt64"),
     ("max(u)", "sum, UInt64"),
+    ("max(ni / 100)", "max, Float64"),
+    ("max(ni > 1)", "max, UInt8"),
 ]
 STATES = [
     ("minIfState(u, s = 'b')", "AggregateFunction(minIf, UInt32, UInt8)", "minIfMerge"),
@@ -154,4 +167,43 @@ def test_a_key_is_dropped(running: Running, name: str, items: Items, strategy: s
     for each in twins:
         running.post(f"{each}ev", _batch(4))
     assert _answer(running, name, items) == _answer(running, f"{name}anew_", items)
+    running.pipeline.deployer.discard(str(staged.id))
+
+
+ADDED = [
+    ("any(x)", "any, String"),
+    ("anyLast(x)", "anyLast, String"),
+    ("max(x)", "max, String"),
+    ("any(y)", "any, Nullable(Int32)"),
+    ("anyLast(y)", "anyLast, Nullable(Int32)"),
+    ("groupUniqArray(x)", "groupUniqArrayArray, Array(String)"),
+    ("sum(y)", "sum, Int64"),
+    ("countIf(y = 1)", "sum, UInt64"),
+]
+"""Aggregates of columns that are added, of which each stored row has the value of what these are in all rows."""
+ADDED_STATES = [
+    ("anyState(x)", "AggregateFunction(any, String)", "anyMerge"),
+    ("uniqExactState(x)", "AggregateFunction(uniqExact, String)", "uniqExactMerge"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_aggregates_of_added_columns(running: Running) -> None:
+    twins, items = ("added_", "added_anew_"), [*_simple(ADDED), *ADDED_STATES]
+    running.deploy({path: text for each in twins for path, text in _files(each, items[:0], "k").items()})
+    for number in range(2):
+        for each in twins:
+            running.post(f"{each}ev", _batch(number))
+    new = {path: text for each in twins for path, text in _files(each, items, "k").items()}
+    wider = _EVENTS.replace("`ts` DateTime,", "`ts` DateTime, `x` String DEFAULT 'v', `y` Nullable(Int32),")
+    new |= {f"datasources/{each}ev.datasource": wider for each in twins}
+    new["penstock.toml"] = '[deploy.strategy]\nadded_anew_rows = "recompute"\n'
+    staged = running.deploy(new, promote=False)
+    strategies = running.strategies(staged)
+    assert [strategies[f"{each}rows"] for each in twins] == ["reuse", "recompute"]
+    assert _answer(running, twins[0], items) == _answer(running, twins[1], items)
+    for each in twins:
+        running.post(f"{each}ev", [{**row, "x": "w", "y": 1} for row in _batch(2)])
+    assert _answer(running, twins[0], items) == _answer(running, twins[1], items)
     running.pipeline.deployer.discard(str(staged.id))

@@ -22,12 +22,16 @@ _AGGREGATES = {
     "waits": ("SimpleAggregateFunction(sum, UInt64)", "count(wait)", "sum(waits)"),
     "sizes": ("SimpleAggregateFunction(sum, UInt64)", "sum(size)", "sum(sizes)"),
     "sum_bytes": ("SimpleAggregateFunction(sum, UInt64)", "sum(bytes)", "sum(sum_bytes)"),
+    "signed": ("SimpleAggregateFunction(sum, Int64)", "sum(toInt64(bytes))", "sum(signed)"),
+    "peak": ("SimpleAggregateFunction(max, Float64)", "max(size / 4)", "max(peak)"),
     "most": ("SimpleAggregateFunction(max, UInt64)", "max(bytes)", "max(most)"),
     "mean": ("AggregateFunction(avg, UInt32)", "avgState(size)", "avgMergeState(mean)"),
     "mean_wait": ("AggregateFunction(avg, Nullable(Float64))", "avgState(wait)", "avgMergeState(mean_wait)"),
 }
 """By column, its type, what a view over the events computes, and what one over such columns does."""
-_ASKED = "sum(hits), sum(waits), sum(sizes), sum(sum_bytes), max(most), avgMerge(mean), avgMerge(mean_wait)"
+_ASKED = ", ".join(
+    f"{merge.partition('(')[0].removesuffix('State')}({name})" for name, (_, _, merge) in _AGGREGATES.items()
+)
 
 
 def _table(time: str) -> str:

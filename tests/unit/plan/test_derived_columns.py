@@ -70,3 +70,15 @@ def test_two_views_must_give_the_same() -> None:
     first = make_plan(None, before, PlanOptions("d1"))
     plan = make_plan(Live(before, first.manifest, CASE.sizes), load_files(files).project, PlanOptions("d2"))
     assert strategy(plan, "clicks") == "recompute"
+
+
+def test_any_value_of_a_column_that_has_one_is_that() -> None:
+    """Without what only an aggregate may have beside it, such as IGNORE NULLS."""
+    case = read_case(FOLDER / "84_any_value_of_an_added_column")
+    before = load_files(case.before).project
+    first = make_plan(None, before, PlanOptions("d1"))
+    plan = make_plan(Live(before, first.manifest, case.sizes), load_files(case.after).project, PlanOptions("d2"))
+    for name in ("land", "last", "first"):
+        wanted = f"CASE WHEN `{name}` IS NULL THEN CAST(CAST('??' AS STRING) AS STRING) ELSE `{name}` END"
+        assert value_before(plan, "users", name) == Before(wanted, EVERY_ROW)
+    assert value_before(plan, "users", "agent") is None, "NULL is its value in these rows"

@@ -9,7 +9,7 @@ from penstock.plan.plan import Plan
 
 _EVENTS = """SCHEMA >
     `ts` DateTime, `k` String, `u` UInt32, `i` Int32, `l` UInt64, `ni` Nullable(Int32), `f` Float64, `s` String,
-    `d` Decimal(10, 2), `e` Enum8('b' = 1, 'a' = 2)
+    `d` Decimal(10, 2), `e` Enum8('b' = 1, 'a' = 2), `b` Bool, `t` DateTime64(6), `tags` Array(String)
 
 ENGINE MergeTree
 ENGINE_SORTING_KEY k
@@ -65,6 +65,24 @@ MERGED = [
     ("min(concat(s, 'x'))", "min, String"),
     ("max(length(s))", "max, UInt64"),
     ("min(toHour(ts))", "min, UInt8"),
+    ("max(f)", "max, Float64"),
+    ("max(u / 100)", "max, Float64"),
+    ("min(f / 2)", "min, Float64"),
+    ("sum(ni / 100)", "sum, Float64"),
+    ("sum(toInt64(i))", "sum, Int64"),
+    ("sum(toInt64(ni))", "sum, Nullable(Int64)"),
+    ("sum(i * u)", "sum, Int64"),
+    ("max(u > 1)", "max, UInt8"),
+    ("min(s = 'a' AND NOT u > 1)", "min, UInt8"),
+    ("max(b)", "max, Bool"),
+    ("max(t)", "max, DateTime64(6)"),
+    ("max(length(tags))", "max, UInt64"),
+    ("max(abs(i))", "max, UInt32"),
+    ("min(greatest(i, u))", "min, Int64"),
+    ("max(substring(s, 1, 2))", "max, String"),
+    ("sum(intDiv(i, 2))", "sum, Int64"),
+    ("sum(multiIf(s = 'a', 1, s = 'b', 2, 0))", "sum, UInt64"),
+    ("max(multiIf(s = 'a', i, u > 1, 2, 0))", "max, Int64"),
 ]
 NOT_MERGED = [
     ("minIf(u, s = 'b')", "min, UInt32"),
@@ -82,6 +100,17 @@ NOT_MERGED = [
     ("max(substring(s, 2))", "max, Enum8('b' = 1, 'a' = 2)"),
     ("max(lower(toString(ni)))", "max, String"),
     ("count()", "sum, UInt16"),
+    ("max(ni / 100)", "max, Float64"),
+    ("max(u / 100)", "max, Float32"),
+    ("-min(f)", "max, Float64"),
+    ("-min(-f)", "min, Float64"),
+    ("sum(toInt64(i))", "sum, UInt64"),
+    ("sum(toInt64(i))", "sum, Int32"),
+    ("max(ni > 1)", "max, UInt8"),
+    ("max(multiIf(s = 'a', i, s = 'b', ni, 0))", "max, Int32"),
+    ("max(greatest(ni, i))", "max, Int32"),
+    ("max(t)", "max, DateTime"),
+    ("max(b)", "sum, UInt8"),
     ("least(count(), 10)", "sum, UInt64"),
     ("count() + 1", "sum, UInt64"),
     ("sum(DISTINCT u)", "sum, UInt64"),

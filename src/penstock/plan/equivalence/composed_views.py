@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.model.manifest import BoundColumn, View
+from penstock.model.manifest import View
 from penstock.model.quick_dataclass import dataclass
-from penstock.model.types import DateTime, Int, SimpleAggregateFunction, is_nullable, unwrap_type
+from penstock.model.types import DateTime, Int, SimpleAggregateFunction, unwrap_type
 from penstock.plan.equivalence.canonical_view import NO_VALUES, canonical_form
 from penstock.plan.equivalence.merged_aggregates import (
     GivenAggregate,
@@ -25,6 +25,7 @@ from penstock.plan.equivalence.merged_aggregates import (
     without_widening,
 )
 from penstock.plan.equivalence.truncated_times import truncation, units_within
+from penstock.plan.equivalence.value_types import ReadColumns
 from penstock.sql.analysis.opaque_calls import (
     call_name,
     computes_row_by_row,
@@ -39,7 +40,7 @@ from penstock.sql.stored_types import spark_type
 _PROJECTION = frozenset(["expressions", "from_", "where"])
 _ROLL_UP = _PROJECTION | {"group"}
 _SUMMED = ("BIGINT", "DOUBLE")
-"""Stored types that a sum of sums keeps; and that of a UInt64, which is summed modulo of 2^64."""
+"""Stored types that a sum of sums keeps."""
 _FIELDS = {"sum": "DOUBLE", "count": "BIGINT"}
 """The stored types of the parts of a state that are sums, as that of avg is."""
 _FEEDER = "__feeder"
@@ -91,8 +92,8 @@ def _feed(view: View, feeder: View) -> _Feed:
     read = view.trigger.binding.columns
     return _Feed(
         {column.name: spark_type(column.type) for column in read},
-        frozenset(column.name for column in read if unwrap_type(column.type) == Int(64, signed=False)),
-        {column.name: column for column in feeder.trigger.binding.columns},
+        frozenset(column.name for column in read if unwrap_type(column.type) in (Int(64), Int(64, signed=False))),
+        ReadColumns.of(feeder),
         frozenset(column.name for column in read if isinstance(unwrap_type(column.type), DateTime)),
         {column.name: of.function for column in read if isinstance(of := column.type, SimpleAggregateFunction)},
     )
@@ -238,7 +239,7 @@ def _merged(node: exp.Expr, values: Mapping[str, exp.Expr], feed: _Feed) -> exp.
         return state.copy() if is_set else None
     if call_name(state) == "named_struct":
         return state.copy() if _sums_fields(node, state, feed) else None
-    wrapped = feed.types[name] if name in feed.unsigned else ""
+    wrapped = feed.types[name] if name in feed.wrapped else ""
     outer, inner = as_aggregate(without_widening(node, wrapped)), as_aggregate(without_widening(state, wrapped))
     if outer is None or inner is None or not isinstance(outer.argument, exp.Column):
         return None
@@ -247,10 +248,10 @@ def _merged(node: exp.Expr, values: Mapping[str, exp.Expr], feed: _Feed) -> exp.
         is_kept = outer.zero is None or is_zero(outer.zero)
         if (feed.types.get(name) not in _SUMMED and not wrapped) or not is_kept:
             return None
-    if feed.merged_by.get(name, function) != function or not is_merged_by(function, inner, feed.is_never_null):
+    if feed.merged_by.get(name, function) != function or not is_merged_by(function, inner, feed.below.is_never_null):
         return None
-    if wrapped:
-        return state.copy() if _gives_alike_for_null(outer, inner) else None
+    if wrapped and _gives_alike_for_null(outer, inner):
+        return state.copy()
     return _filled_alike(outer, inner, state)
 
 
@@ -272,7 +273,7 @@ def _sums_fields(node: exp.Expr, state: exp.Expr, feed: _Feed) -> bool:
             return False
         of = outer.argument
         is_field = isinstance(of, exp.Dot) and isinstance(of.this, exp.Column) and of.expression.name == name
-        if not is_field or not is_merged_by("sum", inner, feed.is_never_null) or not _is_zero_for_null(inner):
+        if not is_field or not is_merged_by("sum", inner, feed.below.is_never_null) or not _is_zero_for_null(inner):
             return False
     return True
 
@@ -296,18 +297,14 @@ class _Feed:
 
     types: Mapping[str, str]
     """The stored types of the columns between them."""
-    unsigned: frozenset[str]
-    """The columns between them that are of type UInt64."""
-    below: Mapping[str, BoundColumn]
+    wrapped: frozenset[str]
+    """The columns between them of whole numbers of 64 bits, which are summed modulo of 2^64."""
+    below: ReadColumns
     """The columns that the feeding view reads."""
     moments: frozenset[str]
     """The columns between them that are of type DateTime."""
     merged_by: Mapping[str, str]
     """The simple aggregates by which the engine of the table between them merges columns."""
-
-    def is_never_null(self, value: exp.Expr) -> bool:
-        column = self.below.get(value.name) if isinstance(value, exp.Column) else None
-        return column is not None and not is_nullable(column.type)
 
 
 def _is_union(node: exp.Expr) -> bool:

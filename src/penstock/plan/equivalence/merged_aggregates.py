@@ -17,8 +17,10 @@ from penstock.model.manifest import BoundColumn, View
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.types import (
     AggregateFunction,
+    Bool,
     Date,
     DateTime,
+    DateTime64,
     Decimal,
     Float,
     Int,
@@ -30,35 +32,24 @@ from penstock.model.types import (
 )
 from penstock.plan.diff.merged_rows import key_columns
 from penstock.plan.equivalence.canonical_view import NO_VALUES, canonical_form
-from penstock.sql.analysis.constant_folding import Unknown, known_value
-from penstock.sql.analysis.opaque_calls import call_name, has_opaque_aggregate, is_constant
+from penstock.plan.equivalence.value_types import WHOLE_TYPES, ReadColumns, type_text
+from penstock.sql.analysis.constant_folding import known_value
+from penstock.sql.analysis.opaque_calls import call_name, has_opaque_aggregate, is_constant, write_opaque
 from penstock.sql.analysis.sure_constants import is_zero
 from penstock.sql.spark_text import DIALECT
 from penstock.sql.stored_types import spark_type
 
 _GROUPED = frozenset(["expressions", "from_", "where", "joins", "laterals", "group"])
 """The parts of a SELECT that gives each group of the rows that it keeps."""
-_WHOLE = ("INT", "BIGINT", "DECIMAL(20,0)", "DECIMAL(38,0)")
-"""Types of whole numbers, each of which holds those before it, but for their sign."""
-_ORDERED = (Date, DateTime, Decimal, Float, Int, String)
+_ORDERED = (Bool, Date, DateTime, DateTime64, Decimal, Float, Int, String)
 """Types whose values Spark puts in the order of ClickHouse."""
-_TEXTS = ("btrim", "concat", "lower", "ltrim", "replace", "rtrim", "trim", "upper")
-_PARTS = ("char_length", "dayofmonth", "hour", "minute", "month", "octet_length", "quarter", "second", "year")
-_FUNCTIONS = {
-    **dict.fromkeys(_TEXTS, "STRING"),
-    **dict.fromkeys(("penstock_lower", "penstock_upper"), "BINARY"),
-    **dict.fromkeys(_PARTS, "INT"),
-    "date_trunc": "TIMESTAMP",
-    "unix_seconds": "BIGINT",
-}
-"""The types of what functions give: NULL only where an argument is NULL."""
-_KEPT = (
-    *(("FLOAT", "DOUBLE"), ("TIMESTAMP", "DATE"), ("DATE", "TIMESTAMP")),
-    *(("STRING", "BINARY"), ("BINARY", "STRING")),
-)
-"""Types whose values are no NULL in another one."""
 _COUNTS = "18446744073709551616"
 """What the sums of a UInt64 are taken modulo of."""
+_LOW = "CAST(4294967295 AS BIGINT)"
+_SUM_OF_64_BITS = (
+    f"SHIFTLEFT(SUM(SHIFTRIGHT({{x}}, 32)) + SHIFTRIGHT(SUM({{x}} & {_LOW}), 32), 32) | (SUM({{x}} & {_LOW}) & {_LOW})"
+)
+"""How the sum of an Int64 is written, which is taken modulo of 2^64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +74,24 @@ def as_aggregate(node: exp.Expr) -> GivenAggregate | None:
         if len(node.expressions) != 1 or not is_constant(node.expressions[0]):
             return None
         zero, node = node.expressions[0], node.this
+    node = _as_largest(node.unnest())
     if not is_plain_call(node) or len(node.expressions) != 1:
         return None
     assert isinstance(node, exp.Anonymous)
     return GivenAggregate(node, zero)
+
+
+def _as_largest(node: exp.Expr) -> exp.Expr:
+    """`-min(-x)`, which is how the largest float is written, as `max(x)`; another expression as it is."""
+    least: exp.Expr = node.this.unnest() if isinstance(node, exp.Neg) else node
+    if (
+        least is node
+        or call_name(least) != "min"
+        or len(least.expressions) != 1
+        or not isinstance(least.expressions[0], exp.Neg)
+    ):
+        return node
+    return exp.Anonymous(this="max", expressions=[least.expressions[0].this.unnest().copy()])
 
 
 def is_plain_call(node: exp.Expr) -> bool:
@@ -112,9 +117,9 @@ def gives_what_is_merged(view: View, merged: Mapping[str, Type]) -> bool:
     query = canonical_form(view, NO_VALUES)
     if query is None or not {part for part, value in query.tree.args.items() if value} <= _GROUPED:
         return False
-    columns = _Columns({each.name: each for each in view.trigger.binding.columns}, view.trigger.placeholder)
+    columns = ReadColumns.of(view)
     if view.others or len(list(query.tree.find_all(exp.Query))) > 1:
-        columns = _Columns({}, "")  # a name may be that of a column of another table
+        columns = ReadColumns({})  # a name may be that of a column of another table
     given = dict(zip(view.fields, (each.unalias() for each in query.tree.expressions), strict=True))
     return all(field in given and _is_merged(given[field], of, columns) for field, of in merged.items())
 
@@ -124,7 +129,7 @@ def merged_columns(source: DataSource, columns: Iterable[BoundColumn]) -> Mappin
     return {each.physical: each.type for each in columns if each.name not in key_columns(source)}
 
 
-def _is_merged(value: exp.Expr, of: Type, columns: _Columns) -> bool:
+def _is_merged(value: exp.Expr, of: Type, columns: ReadColumns) -> bool:
     match of:
         case AggregateFunction():
             # A state is what its aggregate gives, as the compiler checks; but a view may also pick one of several.
@@ -136,7 +141,7 @@ def _is_merged(value: exp.Expr, of: Type, columns: _Columns) -> bool:
             return _is_merged_value(value, "sum", of, columns)
 
 
-def _is_merged_value(value: exp.Expr, function: str, of: Type, columns: _Columns) -> bool:
+def _is_merged_value(value: exp.Expr, function: str, of: Type, columns: ReadColumns) -> bool:
     cut = _without_mask(value, of) if function == "sum" else None
     stored = spark_type(of) if cut is None else "BIGINT"
     given = as_aggregate(without_widening(cut or value, stored))
@@ -155,8 +160,8 @@ def _is_merged_value(value: exp.Expr, function: str, of: Type, columns: _Columns
 
 def _holds(stored: str, have: str, function: str) -> bool:
     """Whether a column holds what an aggregate of values of a type gives, as it is."""
-    if have in _WHOLE:
-        return stored in _WHOLE and _WHOLE.index(have) <= _WHOLE.index(stored)
+    if have in WHOLE_TYPES:
+        return stored in WHOLE_TYPES and WHOLE_TYPES.index(have) <= WHOLE_TYPES.index(stored)
     if function == "sum" and have in ("FLOAT", "DOUBLE"):
         return stored == "DOUBLE"
     if function == "sum" and have.startswith("DECIMAL") and stored.startswith("DECIMAL"):
@@ -172,7 +177,9 @@ def without_widening(value: exp.Expr, stored: str) -> exp.Expr:
     of 64 bits in its range, which the engine does with the sum of such sums too."""
     value = value.unnest()
     match value:
-        case exp.Coalesce() if len(value.expressions) == 1 and isinstance(value.this.unnest(), exp.Cast):
+        case exp.Coalesce() if len(value.expressions) == 1 and isinstance(
+            value.this.unnest(), (exp.Cast, exp.BitwiseOr)
+        ):
             inner = without_widening(value.this, stored)
             return exp.Coalesce(this=inner.copy(), expressions=[value.expressions[0].copy()])
         case exp.Cast() if _is_wide(value, stored):
@@ -181,6 +188,8 @@ def without_widening(value: exp.Expr, stored: str) -> exp.Expr:
             return without_widening(value.this, stored)
         case exp.If() if stored == "BIGINT" and _is_signed(value):
             return without_widening(value.args["false"], stored)
+        case exp.BitwiseOr() if stored == "BIGINT":
+            return _as_sum(value) or value
         case _:
             return value
 
@@ -189,7 +198,7 @@ def _without_mask(value: exp.Expr, of: Type) -> exp.Expr | None:
     """What is reduced to 32 bits for a UInt32, as the engine reduces the sum of such numbers; None for another
     expression."""
     node = value.unnest()
-    node = node.this.unnest() if isinstance(node, exp.Cast) and _type_text(node) == spark_type(of) else node
+    node = node.this.unnest() if isinstance(node, exp.Cast) and type_text(node) == spark_type(of) else node
     if unwrap_type(of) != Int(32, signed=False) or not isinstance(node, exp.BitwiseAnd):
         return None
     found = node.this
@@ -197,7 +206,7 @@ def _without_mask(value: exp.Expr, of: Type) -> exp.Expr | None:
 
 
 def _is_wide(cast: exp.Cast, stored: str) -> bool:
-    to = _type_text(cast)
+    to = type_text(cast)
     return to == stored or (to == "DECIMAL(38,0)" and stored == "DECIMAL(20,0)")
 
 
@@ -212,78 +221,12 @@ def _is_signed(choice: exp.If) -> bool:
     )
 
 
-def _type_text(cast: exp.Cast) -> str:
-    return str(cast.to.sql(dialect=DIALECT)).replace(" ", "")
-
-
-# ------------------------------------------------------------------------------------- what is aggregated
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """The columns of the one table that a view reads."""
-
-    by_name: Mapping[str, BoundColumn]
-    placeholder: str
-
-    def is_never_null(self, value: exp.Expr) -> bool:
-        match value:
-            case exp.Column():
-                column = self.by_name.get(value.name)
-                return column is not None and not is_nullable(column.type)
-            case exp.Coalesce():
-                return any(map(self.is_never_null, (value.this, *value.expressions)))
-            case exp.If():
-                branches = (value.args.get("true"), value.args.get("false"))
-                return all(each is not None and self.is_never_null(each) for each in branches)
-            case exp.Cast():
-                # What a type does not hold may become NULL.
-                return _keeps_values(self.type_of(value.this), _type_text(value)) and self.is_never_null(value.this)
-            case exp.Paren() | exp.Add() | exp.Sub() | exp.Mul() | exp.Neg():
-                return all(map(self.is_never_null, _operands(value)))
-            case _ if call_name(value) in _FUNCTIONS:
-                return all(map(self.is_never_null, value.expressions))
-            case _:
-                return not isinstance(found := known_value(value), Unknown) and found is not None
-
-    def type_of(self, value: exp.Expr) -> str | None:
-        """The type of a value as Spark writes it; None where it is not known. Of whole numbers that are computed with
-        it is one that is wide enough."""
-        value = value.unnest()
-        match value:
-            case exp.Column():
-                column = self.by_name.get(value.name)
-                return spark_type(column.type) if column is not None else None
-            case exp.Cast():
-                return _type_text(value)
-            case exp.Coalesce():
-                return self._common((value.this, *value.expressions))
-            case exp.If():
-                return self._common((value.args["true"], value.args.get("false") or exp.Null()))
-            case exp.Add() | exp.Sub() | exp.Mul() | exp.Neg():
-                found = self._common(_operands(value))
-                return "BIGINT" if found == "INT" else found
-            case exp.Literal():
-                return "STRING" if value.is_string else ("INT" if value.is_int else None)
-            case exp.Anonymous() if call_name(value) == "try_subtract":
-                return self._common(tuple(value.expressions))
-            case _:
-                return _FUNCTIONS.get(call_name(value))
-
-    def _common(self, values: tuple[exp.Expr, ...]) -> str | None:
-        found = {self.type_of(each) for each in values if not isinstance(each, exp.Null)}
-        if found <= set(_WHOLE):
-            return max(found, key=_WHOLE.index, default=None)
-        return found.pop() if len(found) == 1 else None
-
-
-def _keeps_values(have: str | None, to: str) -> bool:
-    """Whether each value of a type is one of another type."""
-    if have in _WHOLE:
-        return to == "DOUBLE" or (to in _WHOLE and _WHOLE.index(have) <= _WHOLE.index(to))
-    return have == to or (have, to) in _KEPT
-
-
-def _operands(node: exp.Expr) -> tuple[exp.Expr, ...]:
-    found = (node.args.get(each) for each in ("this", "expression"))
-    return tuple(each for each in found if isinstance(each, exp.Expr))
+def _as_sum(value: exp.BitwiseOr) -> exp.Expr | None:
+    """The sum of an Int64 as `sum(x)`; None for another expression."""
+    masked = next((each.expressions[0] for each in value.expression.find_all(exp.Anonymous)), None)
+    if not isinstance(masked, exp.BitwiseAnd) or not isinstance(masked.this, exp.Expr):
+        return None
+    written = _SUM_OF_64_BITS.format(x=masked.this.sql(dialect=DIALECT)).lower()
+    if write_opaque(value).lower() != written:
+        return None
+    return exp.Anonymous(this="sum", expressions=[masked.this.unnest().copy()])

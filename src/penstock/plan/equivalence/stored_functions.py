@@ -17,7 +17,7 @@ from penstock.model.quick_dataclass import dataclass
 from penstock.plan.equivalence.canonical_view import NO_VALUES, KnownValues, canonical_view
 from penstock.plan.equivalence.decimal_numbers import counted_type, narrow_columns
 from penstock.plan.equivalence.redundant_date_bounds import drop_redundant_bounds, widened_columns
-from penstock.plan.equivalence.truncated_times import UNITS, truncation, units_within
+from penstock.plan.equivalence.truncated_times import UNITS, part_of_time, truncation, units_within
 from penstock.plan.equivalence.view_equivalence import by_value, content_function, view_content
 from penstock.plan.equivalence.view_parts import ViewMeaning, stored_type, view_meaning
 from penstock.plan.tables.column_placement import DerivedColumn
@@ -28,6 +28,7 @@ from penstock.sql.spark_text import DIALECT, quote_identifier
 
 _PICKS = frozenset(["min", "max", "first", "last"])
 """Aggregates that give one of the values."""
+_ENDS = ("first", "last")
 _NOTHING = {"sum": 0, "count": None}
 """Aggregates that are 0 where each value is this."""
 _SET = "collect_set"
@@ -138,15 +139,18 @@ def _column(name: str) -> exp.Column:
 def _of_constant(node: exp.Expr) -> exp.Expr | None:
     """What an aggregate gives for rows that all have one value; None where that depends on their number. A group has a
     row at least."""
+    node = node.this if isinstance(node, exp.IgnoreNulls) else node
     name = call_name(node) if not isinstance(node, (exp.First, exp.Last)) else "first"
     values = node.expressions if isinstance(node, exp.Anonymous) else [node.this]
+    if name in _ENDS and isinstance(values[-1], exp.Boolean):
+        values = values[:-1]  # whether NULL is passed over
     if name not in (*_PICKS, *_NOTHING, _SET) or len(values) != 1 or not isinstance(values[0], exp.Expr):
         return None
     value = values[0]
     found = known_value(value)
     if not _is_constant(value) or (isinstance(found, Unknown) and not is_sure(value)):
         return None
-    if name in _PICKS:
+    if name in _PICKS or (name == "sum" and found is None):
         return value.copy()
     if isinstance(found, Unknown):
         return zero_sum(value) if name == "sum" else None
@@ -156,19 +160,25 @@ def _of_constant(node: exp.Expr) -> exp.Expr | None:
 
 
 def _of_finer(node: exp.Expr, view: ViewMeaning, stored: Mapping[str, str]) -> exp.Expr | None:
-    """A truncation of a time with a stored finer truncation in the place of the time; None where there is none."""
-    unit, moment = truncation(node)
+    """A truncation or a part of a time with a stored finer truncation in the place of the time; None where there is
+    none."""
+    unit, moment = _unit_of(node)
     if moment is None or _text(moment) not in view.moments:
         return None
     for finer in units_within(unit):
         name = next((stored[text] for text in _truncated(moment, finer) if text in stored), None)
         if name is not None:
             found = node.copy()
-            inner = truncation(found)[1]
+            inner = _unit_of(found)[1]
             assert inner is not None, "it is a copy of one"
             inner.replace(_column(name))
             return found
     return None
+
+
+def _unit_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
+    unit, moment = truncation(node)
+    return (unit, moment) if moment is not None else part_of_time(node)
 
 
 def _truncated(moment: exp.Expr, unit: str) -> tuple[str, ...]:

@@ -121,6 +121,8 @@ def is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
         return False
     types = {column.name: column.type for column in transition.running.source.columns}
     tree = exp.select(without_sure_parts(value, types))
+    for same in list(tree.find_all(exp.NullSafeEQ)):
+        same.replace(exp.EQ(this=same.this, expression=same.expression))  # it compares the same two values
     for cast in reversed(list(tree.find_all(exp.Cast))):
         if _counts_truth(cast):
             cast.replace(cast.this)
@@ -130,7 +132,7 @@ def is_safe(transition: DataSourceTransition, derived: DerivedColumn) -> bool:
 def _counts_truth(cast: exp.Cast) -> bool:
     """Whether it makes 0 or 1 of a condition."""
     value = cast.this.this if isinstance(cast.this, exp.Paren) else cast.this
-    is_condition = isinstance(value, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.And, exp.Or, exp.Not, exp.Is))
+    is_condition = isinstance(value, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.And, exp.Or, exp.Not, exp.Is, exp.Exists))
     return is_condition and cast.to.this in (exp.DType.INT, exp.DType.BIGINT)
 
 

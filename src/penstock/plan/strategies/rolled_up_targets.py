@@ -15,7 +15,14 @@ from sqlglot import exp
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import View
 from penstock.model.quick_dataclass import dataclass
-from penstock.model.types import AggregateFunction, SimpleAggregateFunction, Type, is_nullable
+from penstock.model.types import (
+    AggregateFunction,
+    DateTime,
+    SimpleAggregateFunction,
+    Type,
+    is_nullable,
+    unwrap_type,
+)
 from penstock.plan.diff.column_compatibility import is_promotion
 from penstock.plan.diff.merged_rows import is_mergeable, key_columns
 from penstock.plan.diff.project_queries import reads_of_view
@@ -97,6 +104,8 @@ def _without_default(sql: str, origin: Column) -> str:
 def _as_stored(before: DataSourceTransition, name: str, origin: Column) -> tuple[str, ...]:
     """How the value of a column is written that the live one holds, with the cast to a type to which it is promoted."""
     plain, column = quote_identifier(origin.name), before.new.column(name)
+    if isinstance(unwrap_type(origin.type), DateTime) and column is not None and column.type == origin.type:
+        return plain, f"TIMESTAMP_SECONDS(UNIX_SECONDS({plain}) & CAST(4294967295 AS BIGINT))"  # its range has no more
     if column is None or not is_promotion(spark_type(origin.type), spark_type(column.type)):
         return (plain,)
     return plain, f"CAST({plain} AS {spark_type(column.type)})"

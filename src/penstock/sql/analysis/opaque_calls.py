@@ -36,6 +36,7 @@ _PARSED = frozenset(["cast", "try_cast", "if", "coalesce", "in", "exists", "expl
 """Calls that stay as they are: their nodes hold all that is written, and rules of this package are about them."""
 _SUFFIX = re.compile(r"(?<=[\d.])(?:BD|[LDFSY])$", re.IGNORECASE)
 """The letters after a number that tell its type; sqlglot writes a cast in their place."""
+_WITH_UNITS = ("timestampadd", "timestampdiff")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ARGUMENTS = ("()", "(x)", "(x, y)", "(x, y, z)")
 _MARKED_GENERATORS = frozenset([*GENERATORS, "explode_outer", "posexplode_outer", "stack"])
@@ -53,6 +54,7 @@ def parse_opaque(sql: str) -> exp.Expr | None:
     if tree is None:
         return None
     _forget_places(tree)
+    _tell_units(tree)
     written = tree.copy().sql(dialect=DIALECT, copy=False)  # writing changes the tree
     bared = _bared_names(tree) if any(each.token_type == TokenType.LATERAL for each in tokens) else Counter()
     is_whole = _values(marked) == _values(tokenize_spark(written)) + bared
@@ -75,6 +77,14 @@ def _marked(token: Token) -> Token:
     """A copy, as the tokens of a query are shared."""
     place = (token.line, token.col, token.start, token.end)
     return Token(token.token_type, _MARK + token.text, *place, comments=token.comments)
+
+
+def _tell_units(tree: exp.Expr) -> None:
+    """Write the unit of `timestampadd(DAY, …)` as a word: sqlglot takes it for a column."""
+    for call in tree.find_all(exp.Anonymous):
+        unit = call.expressions[0] if call_name(call) in _WITH_UNITS and call.expressions else None
+        if isinstance(unit, exp.Column) and not unit.table and not unit.this.quoted:
+            unit.replace(exp.var(unit.name))
 
 
 def _forget_places(tree: exp.Expr) -> None:
@@ -131,7 +141,9 @@ def computes_row_by_row(node: exp.Expr) -> bool:
     """Whether an expression is a function of the columns that it names: no aggregate, window, subquery, clock or random
     number in it, and nothing that makes rows."""
     for each in node.walk():
-        if isinstance(each, (exp.Query, exp.Window, exp.AggFunc, exp.UDTF, exp.Star)):
+        if isinstance(
+            each, (exp.Query, exp.Window, exp.AggFunc, exp.UDTF, exp.Star, exp.IgnoreNulls, exp.RespectNulls)
+        ):
             return False
         name = call_name(each)
         if name in VOLATILE_FUNCTIONS or name in _MARKED_GENERATORS or (name and _is_aggregate_name(name)):

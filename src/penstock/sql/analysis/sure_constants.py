@@ -19,8 +19,9 @@ from penstock.model.types import Int, Type, unwrap_type
 from penstock.sql.analysis.may_raise import may_raise
 from penstock.sql.analysis.opaque_calls import call_name, parse_opaque_value, write_opaque
 from penstock.sql.analysis.pattern_groups import count_groups
-from penstock.sql.analysis.sure_calls import call_function
+from penstock.sql.analysis.sure_calls import add_to_time, call_function
 from penstock.sql.analysis.sure_values import (
+    DATES,
     EXACT,
     FLOATS,
     MOST_DIGITS,
@@ -58,7 +59,7 @@ _WORD = "known"
 """Stands for a sure expression. It is no column, and no value of which a cast is known to succeed."""
 _CONDITIONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.And, exp.Or, exp.Is)
 _MATCHES = (exp.Like, exp.ILike, exp.RegexpLike)
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv, exp.BitwiseAnd)
 _MADE = (
     *(exp.Cast, exp.Neg, exp.Array, exp.Coalesce, exp.VarMap, exp.Anonymous, exp.If, exp.Case, exp.Paren),
     *(*_CONDITIONS, *_MATCHES, *_ARITHMETIC, exp.Not, exp.In),
@@ -66,7 +67,7 @@ _MADE = (
 _KINDS: Mapping[str, SureValue] = {
     "BOOLEAN": BoolValue(),
     "STRING": TextValue(),
-    "DATE": DateValue(),
+    "DATE": DateValue(DATES),
     "TIMESTAMP": TimeValue(TIMES),
     "FLOAT": FloatNumber(),
     "DOUBLE": FloatNumber(),
@@ -141,7 +142,7 @@ def _sure(node: object, columns: Columns) -> SureValue | None:
             return _choice(node, columns)
         case exp.Array() | exp.VarMap() | exp.Anonymous():
             return _made(node, columns)
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod() | exp.IntDiv():
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod() | exp.IntDiv() | exp.BitwiseAnd():
             values = _all_sure([node.this, node.expression], columns)
             return None if values is None else compute_value(type(node), *values)
         case _:
@@ -183,12 +184,36 @@ def _chosen(nodes: Sequence[object], columns: Columns) -> SureValue | None:
 
 
 def _choice(node: exp.If | exp.Case, columns: Columns) -> SureValue | None:
+    if isinstance(node, exp.If) and _guards_division(node):
+        return _quotient(node, columns)
     branches = [node] if isinstance(node, exp.If) else node.args["ifs"]
     otherwise = node.args.get("false") or node.args.get("default") or exp.Null()
     if isinstance(node, exp.Case) and node.this is not None:
         return None
     are_known = all(isinstance(_sure(each.this, columns), (BoolValue, NullValue)) for each in branches)
     return _chosen([*(each.args["true"] for each in branches), otherwise], columns) if are_known else None
+
+
+def _guards_division(node: exp.If) -> bool:
+    """Whether it is `IF(0 = x, …, y / x)`, as a division of ClickHouse is compiled."""
+    test, quotient = node.this.unnest(), node.args.get("false")
+    quotient = quotient.unnest() if isinstance(quotient, exp.Expr) else None
+    if not isinstance(test, exp.EQ) or not isinstance(quotient, exp.Div):
+        return False
+    sides = (test.this, test.expression)
+    zeros = [each for each in sides if isinstance(each, exp.Literal) and each.this == "0" and not each.is_string]
+    return len(zeros) == 1 and any(each == quotient.expression for each in sides)
+
+
+def _quotient(node: exp.If, columns: Columns) -> SureValue | None:
+    """The outcome of a division that is guarded: a DOUBLE, if all that is computed with are numbers and one is that."""
+    quotient = node.args["false"].unnest()
+    parts = _all_sure([node.args["true"], quotient.this, quotient.expression], columns)
+    is_float = parts is not None and isinstance(parts[2], FloatNumber)
+    numbers = (WholeNumber, FloatNumber)
+    return (
+        FloatNumber() if is_float and parts is not None and all(isinstance(each, numbers) for each in parts) else None
+    )
 
 
 def _condition(node: object, columns: Columns) -> SureValue | None:
@@ -249,5 +274,8 @@ def _called(name: str, given: Sequence[exp.Expr], columns: Columns) -> SureValue
         parts = _all_sure(given[1::2], columns)
         is_named = len(given) % 2 == 0 and all(isinstance(each, exp.Literal) and each.is_string for each in given[::2])
         return TupleValue(parts) if parts is not None and is_named else None
+    if name == "timestampadd":
+        values = _all_sure(given[1:], columns)
+        return add_to_time(given[0].name, values) if values is not None and isinstance(given[0], exp.Var) else None
     values = _all_sure(given, columns)
     return None if values is None else call_function(name, values)

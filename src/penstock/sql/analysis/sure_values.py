@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import TypeAlias, Union
 
@@ -87,9 +87,19 @@ class TextValue:
     value: str | None = None
 
 
+DAY = 86_400
+"""Seconds."""
+MOST_DAYS = 1 << 31
+"""More than a date has, counted from 1970."""
+DATES = range(-719_162, 2_932_897)
+"""The days of the years 1 to 9999."""
+
+
 @dataclass(frozen=True, slots=True)
 class DateValue:
     """A date."""
+
+    days: range = range(-MOST_DAYS, MOST_DAYS)
 
 
 MOST_SECONDS = 1 << 43
@@ -198,10 +208,10 @@ def whole_in_range(least: int, most: int, bits: int) -> WholeNumber | None:
 
 
 def compute_value(kind: type[exp.Expr], left: SureValue, right: SureValue) -> SureValue | None:
-    """`+`, `-`, `*`, `/`, `%` or DIV of two values."""
+    """`+`, `-`, `*`, `/`, `%`, DIV or `&` of two values."""
     match left, right:
-        case (NullValue(), _) | (_, NullValue()):
-            return None  # NULL has the type that the other one asks for
+        case (NullValue(), beside) | (beside, NullValue()):
+            return NullValue() if isinstance(beside, _NUMBERS) else None
         case WholeNumber(), WholeNumber():
             return _whole_arithmetic(kind, left, right)
         case (DecimalNumber() | WholeNumber(), DecimalNumber() | WholeNumber()):
@@ -209,7 +219,7 @@ def compute_value(kind: type[exp.Expr], left: SureValue, right: SureValue) -> Su
             return _number_arithmetic(kind, one, other) if one is not None and other is not None else None
         case (WholeNumber() | DecimalNumber() | FloatNumber(), WholeNumber() | DecimalNumber() | FloatNumber()):
             is_known = kind in (exp.Add, exp.Sub, exp.Mul) or not _is_zero(right)
-            return FloatNumber() if is_known and kind is not exp.IntDiv else None
+            return FloatNumber() if is_known and kind not in (exp.IntDiv, exp.BitwiseAnd) else None
         case _:
             return None
 
@@ -226,6 +236,9 @@ def _whole_arithmetic(kind: type[exp.Expr], left: WholeNumber, right: WholeNumbe
         return whole_in_range(left.least + right.least, left.most + right.most, bits)
     if kind is exp.Sub:
         return whole_in_range(left.least - right.most, left.most - right.least, bits)
+    if kind is exp.BitwiseAnd:
+        is_mask = right.least == right.most >= 0 and bits != EXACT
+        return WholeNumber(0, right.most, bits) if is_mask else None
     if kind is exp.Mul:
         products = [one * other for one, other in ends]
         return whole_in_range(min(products), max(products), bits)
@@ -282,19 +295,34 @@ def choose_value(values: Sequence[SureValue]) -> SureValue | None:
     match some:
         case [ArrayValue() | TupleValue() | MapValue(), *_]:
             return None
-        case [WholeNumber(), *_]:
-            whole = [each for each in some if isinstance(each, WholeNumber)]
-            bits = EXACT if any(each.bits == EXACT for each in whole) else max(each.bits for each in whole)
-            return WholeNumber(min(each.least for each in whole), max(each.most for each in whole), bits)
-        case [DecimalNumber(), *_]:
-            numbers = [each for each in some if isinstance(each, DecimalNumber)]
-            return DecimalNumber(max(each.whole for each in numbers), max(each.fraction for each in numbers))
-        case [FloatNumber(), *_]:
-            return FloatNumber() if len(some) > 1 else some[0]
+        case [WholeNumber() | DecimalNumber() | FloatNumber(), *_]:
+            return _one_number(some)
         case [TextValue(), *_]:
             return some[0] if len(set(some)) == 1 else TextValue()
+        case [DateValue(), *_]:
+            return DateValue(_reach(each.days for each in some if isinstance(each, DateValue)))
+        case [TimeValue(), *_]:
+            return TimeValue(_reach(each.seconds for each in some if isinstance(each, TimeValue)))
         case _:
             return some[0]
+
+
+def _one_number(some: Sequence[SureValue]) -> SureValue:
+    """One of several numbers of one kind."""
+    whole = [each for each in some if isinstance(each, WholeNumber)]
+    numbers = [each for each in some if isinstance(each, DecimalNumber)]
+    if whole:
+        bits = EXACT if any(each.bits == EXACT for each in whole) else max(each.bits for each in whole)
+        return WholeNumber(min(each.least for each in whole), max(each.most for each in whole), bits)
+    if numbers:
+        return DecimalNumber(max(each.whole for each in numbers), max(each.fraction for each in numbers))
+    return FloatNumber() if len(some) > 1 else some[0]
+
+
+def _reach(ranges: Iterable[range]) -> range:
+    """The range in which all of them are."""
+    found = tuple(ranges)
+    return range(min(each.start for each in found), max(each.stop for each in found))
 
 
 def _chosen_number(some: Sequence[SureValue]) -> SureValue | None:
@@ -357,16 +385,41 @@ def cast_value(value: SureValue, to: exp.DataType) -> SureValue | None:
     if kind in _TEXTS:
         return value if isinstance(value, TextValue) else TextValue()
     if kind == exp.DType.DATE or kind in _MOMENTS:
-        return _as_moment(value, DateValue() if kind == exp.DType.DATE else TimeValue())
+        return _as_date(value) if kind == exp.DType.DATE else _as_time(value)
     return _as_number(value, to)
 
 
-def _as_moment(value: SureValue, moment: SureValue) -> SureValue | None:
-    """A date or a time, of one or of a text in which one is written in full."""
-    is_moment = isinstance(value, (DateValue, TimeValue)) or (
-        isinstance(value, TextValue) and _is_written(value.value or "")
-    )
-    return moment if is_moment else None
+def _as_date(value: SureValue) -> SureValue | None:
+    """The date of a time, in any zone, or of a text in which one is written in full."""
+    match value:
+        case DateValue():
+            return value
+        case TimeValue(seconds):
+            return DateValue(range(seconds.start // DAY - 1, seconds.stop // DAY + 2))
+        case TextValue(str(text)) if _is_written(text):
+            return DateValue(DATES)
+        case _:
+            return None
+
+
+def _as_time(value: SureValue) -> SureValue | None:
+    """The time of a date, or of a text in which one is written in full."""
+    match value:
+        case TimeValue():
+            return value
+        case DateValue(days) if is_near(value):
+            return TimeValue(range((days.start - 1) * DAY, (days.stop + 1) * DAY))
+        case TextValue(str(text)) if _is_written(text):
+            return TimeValue(TIMES)
+        case _:
+            return None
+
+
+def is_near(value: SureValue) -> bool:
+    """Whether it is a time, or a date that has one in Spark."""
+    if isinstance(value, DateValue):
+        return max(abs(value.days.start), abs(value.days.stop)) * DAY < MOST_SECONDS - 2 * DAY
+    return isinstance(value, TimeValue)
 
 
 def _as_number(value: SureValue, to: exp.DataType) -> SureValue | None:

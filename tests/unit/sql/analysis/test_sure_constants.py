@@ -52,6 +52,7 @@ def test_the_default_of_each_type_is_sure(of: t.Type) -> None:
         "coalesce(CAST(NULL AS DOUBLE), 1.5D)",
         "CAST(1.5D AS INT)",
         "1.5D * 2",
+        "coalesce(CAST(NULL AS DECIMAL(38,0)) % 18446744073709551616, CAST(0 AS DECIMAL(20,0)))",
         "CAST((24 * 60 * 60) AS BIGINT)",
         "CAST(2147483647 AS BIGINT) + 1",
         "CAST(1 AS DOUBLE) / CAST(2 AS DOUBLE)",
