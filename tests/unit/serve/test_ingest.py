@@ -112,6 +112,16 @@ def test_a_document_needs_no_format(
     assert pipeline.rows["flights"] == rows
 
 
+@pytest.mark.parametrize("parameters", ["", "&format=ndjson", "&format=json"])
+def test_a_mark_before_the_rows_is_no_part_of_the_first(
+    client: TestClient, pipeline: MemoryPipeline, parameters: str
+) -> None:
+    """Some programs begin a text of UTF-8 with it."""
+    answer = client.post(f"/v0/events?name=flights{parameters}", content=b"\xef\xbb\xbf" + LINES)
+    assert answer.json() == {"successful_rows": 2, "quarantined_rows": 0}
+    assert pipeline.rows["flights"] == LINES.splitlines()
+
+
 def test_a_format_that_is_named_is_kept(client: TestClient, pipeline: MemoryPipeline) -> None:
     assert client.post("/v0/events?name=flights&format=ndjson", content=b'[{"a": 1}]').json()["quarantined_rows"] == 1
 

@@ -107,8 +107,8 @@ class EventIngestion:
         landing = _find_landing(self._board, name)
         lines = [line for raw in body.split(b"\n") if (line := raw.strip())]
         quarantined = _count_rejected(_row_parser(landing), lines)
-        if not lines or (quarantined == len(lines) and not any(map(_is_json, lines))):
-            raise InvalidRequest("the body holds no JSON", hint="send one JSON object a line (NDJSON)")
+        if quarantined == len(lines) and (why := _why_no_json(lines)):
+            raise InvalidRequest(f"the body holds no JSON; {why}", hint="send one JSON object a line (NDJSON)")
         return landing.stream, lines, (len(lines) - quarantined, quarantined)
 
     def landing_of(self, name: str) -> Landing:
@@ -209,12 +209,16 @@ def _count_rejected(parser: RowParser, lines: Sequence[bytes]) -> int:
     return sum(1 for line in lines if parser.parse(line).rejects)
 
 
-def _is_json(line: bytes) -> bool:
-    try:
-        decode_json(line)
-    except InvalidRow:
-        return False
-    return True
+def _why_no_json(lines: Sequence[bytes]) -> str | None:
+    """What is wrong with the first of some lines, if none of them is JSON; None if one is."""
+    reasons: list[str] = []
+    for line in lines:
+        try:
+            decode_json(line)
+            return None
+        except InvalidRow as error:
+            reasons.append(str(error))
+    return f"its first line: {reasons[0]}" if reasons else "it has no line"
 
 
 def landed_batch(warehouse: Warehouse, board: DeploymentBoard, stream: str) -> int:

@@ -94,6 +94,8 @@ def idempotency_key(request: Request) -> str | None:
     return key
 
 
+MARK = b"\xef\xbb\xbf"
+"""Some programs begin a text of UTF-8 with it."""
 BLANK = " \t\r\n"
 _decoder = json.JSONDecoder(parse_int=str, parse_float=str)
 """Finds where values end. Numbers stay text: Python refuses to convert an integer of thousands of digits."""
@@ -112,13 +114,14 @@ def to_ndjson(body: bytes, form: str | None) -> bytes:
 
 
 def _read_ndjson(body: bytes) -> bytes:
-    return body
+    return body.removeprefix(MARK)
 
 
 def _read_unnamed(body: bytes) -> bytes:
     """A row is an object on one line: a body that begins with a list, or with a line that only opens an object, is one
     document, if it is JSON at all."""
-    first, _, rest = body.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    body = body.removeprefix(MARK)
+    first, _, rest = body.lstrip().partition(b"\n")
     if not first.startswith(b"[") and not (rest and first.startswith(b"{") and not first.rstrip().endswith(b"}")):
         return body
     try:
