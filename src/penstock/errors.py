@@ -92,6 +92,10 @@ class PenstockError(Exception):
         self.hint = hint
         self.problems: tuple[Problem, ...] = tuple(problems)
 
+    def with_hint(self) -> str:
+        """The message and what to do, as one line."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
     def as_json(self) -> dict[str, object]:
         """The JSON body of an error response. Source: interface contract, `errors`."""
         problems = self.problems or (Problem(self.code, self.message, hint=self.hint),)

@@ -67,6 +67,14 @@ def test_wrong_and_too_large_bodies(client: TestClient, encoding: str, body: byt
     assert set(answer.json()) == {"error", "code", "documentation", "problems", "request_id"}
 
 
+@pytest.mark.parametrize(
+    ("body", "said"), [(LINES, "the body is not gzip"), (gzip.compress(LINES)[:-9], "the body's gzip is damaged")]
+)
+def test_a_packed_body_that_is_cut_off_is_not_called_unpacked(client: TestClient, body: bytes, said: str) -> None:
+    answer = client.post("/v0/events?name=flights", content=body, headers={"Content-Encoding": "gzip"})
+    assert answer.json()["error"].startswith(said)
+
+
 def test_the_same_key_is_one_ingestion(client: TestClient, pipeline: MemoryPipeline) -> None:
     for _ in range(2):
         client.post("/v0/events?name=flights", content=LINES, headers={"Idempotency-Key": "k"})

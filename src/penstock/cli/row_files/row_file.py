@@ -47,6 +47,8 @@ OPENERS: Mapping[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\xfd7zXZ\x00": lambda packed: cast(BinaryIO, lzma.LZMAFile(packed)),  # noqa: SIM115 - the caller closes it
 }
 """How a packed file is opened, by the bytes that it begins with."""
+_PAGE = b"PAR1\x15"
+"""What a Parquet file begins with, and no text: its mark, and a field of its first page."""
 REFUSED: Mapping[bytes, str] = {b"PK\x03\x04": "a zip archive", b"ORC": "an ORC file"}
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
@@ -76,8 +78,10 @@ class RowFile:
                 case "ndjson":
                     while lines := self.source.readlines(BYTES_A_BODY):
                         yield b"".join(lines)
-        except (*DAMAGE, csv.Error) as error:
+        except DAMAGE as error:
             raise InvalidRequest(f"{self.name} is damaged: {error}") from error
+        except csv.Error as error:  # Python adds for programmers how they might open the file
+            raise InvalidRequest(f"{self.name} is no CSV: {str(error).partition(' - ')[0]}") from error
 
     def one_body(self) -> bytes:
         """All rows in one call. Raises InvalidRequest if the file is damaged, or larger than a call may be."""
@@ -161,6 +165,8 @@ def open_row_file(
         raise InvalidRequest(f"{name} cannot be read: {error.strerror}") from error
     try:
         found = _unpacked(name, _bare_suffix(path.name) if path is not None else "", opened)
+        if found.format == "parquet" and form not in (None, "parquet") and found.source.peek(5).startswith(_PAGE):
+            raise InvalidRequest(f"{name} is a Parquet file, and no {form}", hint="leave --format out")
         yield replace(found, format=form or found.format, delimiter=delimiter)
     finally:
         if path is not None:

@@ -18,6 +18,10 @@ MAX_DEPTH = 100
 caller, and every function that walks a value has a multiple of this left."""
 
 
+_RECORD = " but a text; of CSV: a record that has too many or too few values, or is not UTF-8"
+"""Such a record comes here as the text that it is (`unreadable_row`)."""
+
+
 class InvalidRow(ValueError):
     """A line that is not a JSON object."""
 
@@ -52,7 +56,7 @@ def decode_row_with_documents(line: bytes) -> dict[str, object]:
 
 def _object_of(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise InvalidRow("not a JSON object")
+        raise InvalidRow(f"not a JSON object{_RECORD if isinstance(value, str) else ''}")
     return value
 
 

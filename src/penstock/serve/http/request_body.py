@@ -110,7 +110,8 @@ def decompress(body: ReceivedBody, encoding: str, most: int = MOST_BYTES) -> byt
     try:
         return _unpack(body, opener(body.content), most)
     except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
-        raise InvalidRequest(f"the body is not {name}: {error}") from error
+        what = f"the body's {name} is damaged" if body.content.startswith(MAGIC[name]) else f"the body is not {name}"
+        raise InvalidRequest(f"{what}: {error}") from error
 
 
 def _packing_of(content: bytes) -> str:

@@ -75,6 +75,24 @@ def test_a_parquet_file_without_rows_is_one_part() -> None:
     assert [parquet.read_table(io.BytesIO(part)).num_rows for part in divide_parquet(packed, 10)] == [0]
 
 
+@pytest.mark.parametrize("form", ["csv", "ndjson", "json"])
+def test_a_parquet_file_is_not_read_as_text(tmp_path: Path, form: row_file.RowFormat) -> None:
+    (tmp_path / "rows.csv").write_bytes(_packed())
+    with (
+        pytest.raises(InvalidRequest, match=f"is a Parquet file, and no {form}"),
+        open_row_file(tmp_path / "rows.csv", form),
+    ):
+        pass
+
+
+def test_what_is_said_of_no_csv_is_no_advice_for_programmers(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_bytes(b"id,name\n1,a\rb\n")
+    with open_row_file(tmp_path / "rows.csv") as opened, pytest.raises(InvalidRequest, match="no CSV") as refused:
+        list(opened.bodies())
+    assert "universal" not in str(refused.value)
+    assert "newline=" not in str(refused.value)
+
+
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_file, "BYTES_A_BODY", 50_000)
     (tmp_path / "rows").write_bytes(_packed()[:-20])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.deploy.ingest.row_files.row_placement import unreadable_row
 from penstock.flow.landing.row_parser import ParsedRow, RowParser
 from penstock.model.json_path import parse_json_path, path_of_key
 from penstock.model.manifest import Landing, LandingColumn
@@ -53,6 +54,13 @@ def test_a_missing_required_value_rejects_with_every_reason() -> None:
     typed = RowParser([landing("v", ("id", "UInt8", "$.id", None), ("n", "UInt8", "$.n", None))]).parse(b'{"n": 300}')
     assert typed.values is None
     assert typed.rejects == (("v", ("id: is absent and has no default", "n: 300 is outside UInt8 (0 to 255)")),)
+
+
+def test_a_record_of_csv_that_cannot_be_read_is_told_from_other_json() -> None:
+    """It comes as the text that it is; the quarantine said of it that it is no JSON object, which no CSV is."""
+    line = unreadable_row("1,caf\\xe9")
+    assert "too many or too few values, or is not UTF-8" in RowParser([V1]).parse(line).rejects[0][1][0]
+    assert RowParser([V1]).parse(b"7").rejects == (("v1", ("not a JSON object",)),)
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ class FileImport:
             except (Fenced, WorkCancelled):  # another server has taken over, or this one stops
                 return
             except PenstockError as error:
-                self._wait_for(error.message)
+                self._wait_for(error.with_hint())
             except Exception as error:
                 log.exception("the files of `%s` could not be taken", self.wanted.datasource)
                 self._wait_for(f"an unexpected error ({type(error).__name__}), which the log of the server has")

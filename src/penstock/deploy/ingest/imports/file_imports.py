@@ -163,9 +163,9 @@ class FileImports(PeriodicTask):
                     wanted[stream] = self._wanted(loaded, source, source.files, stream)
                 except PenstockError as error:
                     files = source.files
-                    status = ImportStatus(source.name, files.place, files.schedule, "waiting", error.message)
+                    status = ImportStatus(source.name, files.place, files.schedule, "waiting", error.with_hint())
                     refused[stream] = _Refused(stream, status)
-                    log.warning("`%s` takes no files: %s", source.name, error.message)
+                    log.warning("`%s` takes no files: %s", source.name, error.with_hint())
         return wanted, refused
 
     def _wanted(self, loaded: LoadedProject, source: DataSource, files: FileSource, stream: str) -> ImportPlace:

@@ -55,8 +55,13 @@ def unpack_file(opened: Path, packing: Packing, target: Path, check: Callable[[i
     except PACKING_ERRORS as error:
         if shutil.disk_usage(target.parent).free < 2**20:
             raise StorageFull("the disk of the inbox has too little room to unpack a file") from error
-        raise UnusableFile(f"it cannot be unpacked: {str(error).splitlines()[0] if str(error) else error!r}") from None
+        raise UnusableFile(f"it cannot be unpacked as {packing}: {_reason(error)}") from None
     return target
+
+
+def _reason(error: Exception) -> str:
+    """The first line of an error of a library, some of which quote theirs."""
+    return str(error).splitlines()[0].strip("'") if str(error) else repr(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ def _as_unusable() -> Iterator[None]:
     try:
         yield
     except InvalidRequest as error:
-        raise UnusableFile(f"{error.message}{f' ({error.hint})' if error.hint else ''}") from None
+        raise UnusableFile(error.with_hint()) from None
 
 
 def json_lines(path: Path) -> Iterator[bytes]:

@@ -39,6 +39,7 @@ BLOCK_BYTES = 4 * 2**20
 SLICE_ROWS = 8_192
 """Rows whose values are in memory at once."""
 LONGEST_VALUE = 2**25
+_DELIMITERS = (",", ";", "\t", "|")
 Converter: TypeAlias = Callable[["str | None"], object]
 
 
@@ -60,7 +61,8 @@ def csv_rows(
     if it has no columns that are known, or is no CSV."""
     first, broken = _first_record(content, form), deque[_BrokenRecord]()
     has_names = has_header(content, landing, form)
-    placement = place_columns(landing, first if has_names else _names_in_order(first, landing, name), name, others)
+    names = first if has_names else _names_in_order(first, landing, name, form.delimiter)
+    placement = place_columns(landing, names, name, others)
     converters = [_converter(column.type) for column in placement.columns]
     left_out, number = int(has_names or form.repeats_first), 0
     for batch in _read_batches(content, len(first), form, broken):
@@ -150,13 +152,24 @@ def _is_header(record: Sequence[str], landing: Landing) -> bool:
     return named > 0 and 2 * named >= len(record)
 
 
-def _names_in_order(record: Sequence[str], landing: Landing, name: str) -> list[str]:
+def _names_in_order(record: Sequence[str], landing: Landing, name: str, delimiter: str) -> list[str]:
     """The names of the columns of a file without a header. Raises InvalidRequest if it has not one value for each."""
     names = all_columns(landing)
     if len(names) != len(record):
-        message = f"the first record has {len(record)} values, and `{name}` has {len(names)} columns"
-        raise InvalidRequest(message, hint=f"a header names those of the file: {', '.join(names[:10])}")
+        values = "1 value" if len(record) == 1 else f"{len(record)} values"
+        message = f"the first record has {values}, and `{name}` has {len(names)} columns"
+        raise InvalidRequest(message, hint=_width_hint(record, landing, delimiter))
     return names
+
+
+def _width_hint(record: Sequence[str], landing: Landing, delimiter: str) -> str:
+    """What to do about a first record of another width than the table: often it has another delimiter."""
+    names, line = all_columns(landing), delimiter.join(record)
+    for other in (each for each in _DELIMITERS if each != delimiter):
+        parts = [each.strip() for each in line.split(other)]
+        if len(parts) > 1 and (len(parts) == len(names) or _is_header(parts, landing)):
+            return f"its values seem to be divided by {other!r}: name that as the delimiter"
+    return f"a header names those of the file: {', '.join(names[:10])}"
 
 
 def _row(placement: RowPlacement, converters: Sequence[Converter], values: Sequence[bytes | None]) -> bytes:

@@ -28,6 +28,8 @@ from penstock.model.types import Array, Json, Map, Tuple, Type, unwrap_type
 BATCH_ROWS = 512
 """Rows whose values are in memory at once: a small file may have large ones."""
 READ_BYTES = 2**20
+MAGIC = b"PAR1"
+"""What a file begins and ends with."""
 Converter: TypeAlias = Callable[[object], object]
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 EPOCH = dt.datetime(1970, 1, 1)
@@ -57,7 +59,18 @@ def parquet_rows(content: bytes | Path, landing: Landing, name: str, others: Seq
             yield from _batch_rows(batch, placement, converters)
     except (pa.ArrowException, OSError, OverflowError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if _is_cut_off(content):
+            reason = "it is cut off, since it begins as one and does not end as one"
         raise InvalidRequest(f"the body is no Parquet file that can be read: {reason}") from error
+
+
+def _is_cut_off(content: bytes | Path) -> bool:
+    if isinstance(content, bytes):
+        return content.startswith(MAGIC) and not content.endswith(MAGIC)
+    with content.open("rb") as file:
+        begins = file.read(len(MAGIC)) == MAGIC
+        file.seek(-min(len(MAGIC), content.stat().st_size), io.SEEK_END)
+        return begins and file.read() != MAGIC
 
 
 def _has_struct_for_map(of: pa.DataType, wanted: Type) -> bool:

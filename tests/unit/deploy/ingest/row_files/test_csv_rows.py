@@ -71,6 +71,21 @@ def test_what_is_refused(text: str, said: str) -> None:
         rows(text, form)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("id;name\n1;a\n", "its values seem to be divided by ';': name that as the delimiter"),
+        ("1\ta\tb\t7\n", "its values seem to be divided by '\\t': name that as the delimiter"),
+        ("1|a|b|7\n", "its values seem to be divided by '|': name that as the delimiter"),
+        ("1;2;3\n", "a header names those of the file: id, name, note, n"),
+    ],
+)
+def test_a_file_with_another_delimiter_is_recognized(text: str, hint: str) -> None:
+    with pytest.raises(InvalidRequest, match="has 1 value, and `x` has 4 columns") as refused:
+        rows(text)
+    assert refused.value.hint == hint
+
+
 def test_rows_that_do_not_fit_are_rejected_alone() -> None:
     text = b"id,name,note,n\n1,a,,\n-1,b,,\n2,c\n3,d,e,4,5\n,f,,\n4,\xff,,\n5,g,,x\n6,h,,6\n"
     found = rows(text)

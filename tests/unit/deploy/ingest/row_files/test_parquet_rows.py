@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import io
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -117,6 +118,13 @@ def test_many_rows_come_in_order_whatever_the_row_groups() -> None:
 def test_a_damaged_file(content: bytes) -> None:
     with pytest.raises(InvalidRequest, match="no Parquet file"):
         list(parquet_rows(content, WIDE, "x"))
+
+
+def test_a_file_that_is_cut_off_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "half").write_bytes(written(TABLE)[:-20])
+    for content in (tmp_path / "half", written(TABLE)[:50]):
+        with pytest.raises(InvalidRequest, match="it is cut off"):
+            list(parquet_rows(content, WIDE, "x"))
 
 
 def test_a_file_of_other_columns() -> None:
