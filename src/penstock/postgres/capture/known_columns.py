@@ -27,6 +27,7 @@ from penstock.postgres.catalog.lsn import lsn_text, parse_lsn
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.schema_form import schema_form, table_form
 from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
+from penstock.postgres.catalog.store_types import LANDING_COLUMNS
 
 TABLE = f"{OWN_SCHEMA}.known_columns"
 DEFINITION = f"""
@@ -81,6 +82,18 @@ class ChangedKey(Conflict):
             f"{_listed(before)}",
             hint=f"empty the table in the store and sort it by {_listed(now)}, then `penstock cdc remove` and "
             f"`cdc add` read it anew; or put its rows right there, then `penstock cdc accept {table.name}`",
+        )
+
+
+class ReservedLandingColumn(Conflict):
+    """A column of the table is called as one of the landing's own, which would take the place of its values."""
+
+    code = "reserved-column"
+
+    def __init__(self, table: CapturedTable, name: str):
+        super().__init__(
+            f"{table.name} has a column `{name}`, which is a name of the landing's own columns: its rows wait",
+            hint=f"rename it, then `penstock cdc remove {table.name}`, empty the table in the store and `cdc add` it",
         )
 
 
@@ -206,10 +219,11 @@ class KnownColumns:
 
     def check_rows(self, table: CapturedTable, tracked: TrackedTable, lsn: int) -> None:
         """Look at a row before it is delivered, which is at a place in the log: if the store has other columns under
-        these names its table is read again from behind it. Raises ChangedKey, and MovedColumns where that cannot
-        be."""
+        these names its table is read again from behind it. Raises ChangedKey, ReservedLandingColumn,
+        and MovedColumns where that cannot be."""
         rows = self._checked.get(table.oid)
         if rows is None or rows.tracked is not tracked:
+            _check_names(table, tracked.schema.names)
             numbers = self._numbers(tracked, lsn)
             rows = self._checked[table.oid] = _Rows(tracked, numbers, self._are_moved(table, tracked, (lsn, numbers)))
         known = self._known.get(table.oid)
@@ -226,8 +240,10 @@ class KnownColumns:
             self._records.read_later(table, lsn)
 
     def check_reading(self, table: CapturedTable) -> None:
-        """Look at a table before rows of it are read. Raises ChangedKey."""
+        """Look at a table before rows of it are read. Raises ChangedKey, ReservedLandingColumn."""
         now, known = self.descriptions.last(table.oid), self._known.get(table.oid)
+        if now is not None:
+            _check_names(table, [each.name for each in now.table.columns])
         if now is not None and known is not None and known.key is not None:
             _check_key(table, known.key, key_columns(now.table))
 
@@ -279,6 +295,11 @@ class KnownColumns:
         """Write it down; a table that was read before an LSN is read again."""
         _save_known(self.connection, (self._capture, table), known, read_again)
         self._known[table.oid] = known
+
+
+def _check_names(table: CapturedTable, names: Collection[str]) -> None:
+    for each in sorted(LANDING_COLUMNS.intersection(names)):
+        raise ReservedLandingColumn(table, each)
 
 
 def _check_key(table: CapturedTable, known: KnownKey, key: Mapping[str, int | None]) -> None:

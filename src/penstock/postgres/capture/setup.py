@@ -33,7 +33,7 @@ from penstock.postgres.capture.table_rows import sql_name, table_sql
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
 from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries, source_errors
-from penstock.postgres.packages.row_values import OWN_COLUMNS
+from penstock.postgres.catalog.store_types import LANDING_COLUMNS
 
 LEAST_VERSION = 140_000
 """Of Postgres: the first that sends messages of pg_logical_emit_message to pgoutput."""
@@ -268,7 +268,7 @@ def _table_problems(choice: TableChoice, table: ReplicatedTable) -> list[Problem
         message = f"{choice.name} has no key: once published, the application could not update or delete its rows"
         hint = "add a primary key; or --insert-only, for a table whose rows are never changed"
         found.append(Problem("missing-key", message, hint=hint))
-    taken = sorted({each.name for each in table.columns} & set(OWN_COLUMNS))
+    taken = sorted({each.name for each in table.columns} & LANDING_COLUMNS)
     if taken:
         message = f"{choice.name} has a column `{taken[0]}`, which is a name of the landing's own columns"
         found.append(Problem("reserved-column", message, hint="rename it"))

@@ -36,6 +36,10 @@ _ICEBERG: dict[str, str] = {
     "timestamp without time zone": "timestamp",
     "timestamp with time zone": "timestamptz",
 }
+LANDING_COLUMNS = frozenset(
+    ("cdc_version", "cdc_is_deleted", "cdc_commit_lsn", "cdc_ordinal", "cdc_source", "cdc_position")
+)
+"""The names that a landing has for its own columns, in one store or another: none of a table can be called so."""
 MOST_DIGITS = 38
 """Of a Decimal in Penstock and in Iceberg; ClickHouse has 76."""
 _CLICKHOUSE_DIGITS = 76

@@ -31,6 +31,7 @@ from penstock.postgres.translation.clickhouse.schema import (
 from penstock.postgres.translation.clickhouse.statements import clickhouse_steps
 from penstock.postgres.translation.clickhouse.type_capacity import holds_values
 from penstock.postgres.translation.clickhouse.view_query import ViewQuery
+from penstock.postgres.translation.refusal import refuse_reserved_names
 from penstock.postgres.translation.store_step import StoreStep
 
 _KEYS = "is_in_sorting_key OR is_in_primary_key OR is_in_partition_key OR is_in_sampling_key"
@@ -58,6 +59,7 @@ class ClickHouseStore:
 
     def plan(self, migration: Migration, phase: Phase) -> tuple[StoreStep, ...]:
         """The statements of a phase. Raises CannotTranslate, Failed, Unavailable."""
+        refuse_reserved_names(migration)
         name = migration.table_after if phase is Phase.post else migration.table
         draft = ClickHouseDraft(self.read_schema(), self.table_of(name), self._choices(migration.id), migration.id)
         draft.is_stopped = phase is Phase.at_lsn

@@ -26,7 +26,7 @@ from penstock.postgres.translation.clickhouse.draft import ChoicesOf, ViewChoice
 from penstock.postgres.translation.clickhouse.type_capacity import holds_values
 from penstock.postgres.translation.penstock.project_draft import ProjectDraft
 from penstock.postgres.translation.penstock.project_edits import edit_project
-from penstock.postgres.translation.refusal import CannotTranslate
+from penstock.postgres.translation.refusal import CannotTranslate, refuse_reserved_names
 from penstock.postgres.translation.store_step import StoreStep
 
 
@@ -52,6 +52,7 @@ class PenstockStore:
 
     def plan(self, migration: Migration, phase: Phase) -> tuple[StoreStep, ...]:
         """The deployment of a phase, if it changes a file. Raises CannotTranslate, Failed, Unavailable."""
+        refuse_reserved_names(migration)
         files = self._connection.live_files()
         name, choices = f"{migration.id}.{phase.value}", self._choices(migration.id)
         try:
