@@ -6,7 +6,7 @@ that it is known while the producer is down, too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -130,6 +130,7 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
     alarms = (
         *_setup_alarms(connection, capture),
         *_alarms(slot, tables, unread),
+        *_publication_alarms(connection, capture),
         *_stop_alarms(connection, name),
         *_consumer_alarms(DeliveryRecords(connection, name)),
         *_kept_alarms(kept),
@@ -146,6 +147,17 @@ _ACKNOWLEDGED = f"""SELECT consumer, store, lsn::text, pg_catalog.pg_current_wal
 _PUBLICATIONS = f"""SELECT broker, store, lsn::text, pg_catalog.pg_current_wal_lsn() - lsn,
   extract(epoch FROM clock_timestamp() - at)::float8 FROM {OWN_SCHEMA}.published WHERE capture = %s ORDER BY 1, 2"""
 _HAS_PUBLICATIONS = "SELECT 1 WHERE pg_catalog.to_regclass(%s) IS NOT NULL"
+_UNPUBLISHED = f"""SELECT t.schema_name || '.' || t.table_name FROM {OWN_SCHEMA}.captured_tables t
+  JOIN pg_catalog.pg_class c ON c.oid = t.oid::oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE t.capture = %s AND NOT EXISTS (
+    SELECT FROM pg_catalog.pg_publication_tables p JOIN pg_catalog.pg_publication b ON b.pubname = p.pubname
+      LEFT JOIN pg_catalog.pg_publication_rel r ON r.prpubid = b.oid AND r.prrelid = c.oid
+    WHERE p.pubname = ANY(%s) AND p.schemaname = n.nspname AND p.tablename = c.relname
+      AND b.pubinsert AND b.pubtruncate AND (t.insert_only OR (b.pubupdate AND b.pubdelete))
+      AND pg_catalog.to_jsonb(r) ->> 'prqual' IS NULL AND pg_catalog.to_jsonb(r) ->> 'prattrs' IS NULL)
+  ORDER BY 1"""
+"""The captured tables of which no publication of the capture sends every change whole: Postgres 14 has neither filters
+of rows nor lists of columns."""
 _PUBLISHED = """SELECT schemaname || '.' || tablename FROM pg_catalog.pg_publication_tables WHERE pubname = ANY(%s)
   ORDER BY 1"""
 _SLOT = """SELECT active, confirmed_flush_lsn::text, pg_catalog.pg_current_wal_lsn()::text,
@@ -215,6 +227,16 @@ def _alarms(slot: SlotStatus | None, tables: Sequence[TableStatus], unread: Sequ
             found.append(f"{each.rows_set_aside} rows of {each.table} are in the quarantine of `{each.store}`")
     found += [f"{each} is published, and the capture does not have it: `penstock cdc add`" for each in unread]
     return found
+
+
+def _publication_alarms(connection: SourceConnection, capture: CaptureRecord) -> Iterator[str]:
+    """Postgres says nothing of a table that somebody took out of its publication: its changes are in no store."""
+    for (name,) in _rows(connection, _UNPUBLISHED, capture.name, list(capture.publications)):
+        yield (
+            f"{name}: somebody took the table out of the publication, or lets it send a part of the changes only: the "
+            "others are in no store. Take that back, empty the table in the stores, then `penstock cdc remove` and "
+            "`cdc add` read it anew"
+        )
 
 
 def _setup_alarms(connection: SourceConnection, capture: CaptureRecord) -> list[str]:
