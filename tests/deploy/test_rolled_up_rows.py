@@ -184,26 +184,28 @@ ADDED = [
 ADDED_STATES = [
     ("anyState(x)", "AggregateFunction(any, String)", "anyMerge"),
     ("uniqExactState(x)", "AggregateFunction(uniqExact, String)", "uniqExactMerge"),
+    ("avgState(z)", "AggregateFunction(avg, UInt32)", "avgMerge"),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_aggregates_of_added_columns(running: Running) -> None:
-    twins, items = ("added_", "added_anew_"), [*_simple(ADDED), *ADDED_STATES]
-    running.deploy({path: text for each in twins for path, text in _files(each, items[:0], "k").items()})
+    counted = _simple([("count()", "sum, UInt64")])
+    twins, items = ("added_", "added_anew_"), [*counted, *_simple(ADDED), *ADDED_STATES]
+    running.deploy({path: text for each in twins for path, text in _files(each, counted, "k").items()})
     for number in range(2):
         for each in twins:
             running.post(f"{each}ev", _batch(number))
     new = {path: text for each in twins for path, text in _files(each, items, "k").items()}
-    wider = _EVENTS.replace("`ts` DateTime,", "`ts` DateTime, `x` String DEFAULT 'v', `y` Nullable(Int32),")
+    wider = _EVENTS.replace("`ts` DateTime,", "`ts` DateTime, `x` String DEFAULT 'v', `y` Nullable(Int32), `z` UInt32,")
     new |= {f"datasources/{each}ev.datasource": wider for each in twins}
     new["penstock.toml"] = '[deploy.strategy]\nadded_anew_rows = "recompute"\n'
     staged = running.deploy(new, promote=False)
     strategies = running.strategies(staged)
     assert [strategies[f"{each}rows"] for each in twins] == ["reuse", "recompute"]
     assert _answer(running, twins[0], items) == _answer(running, twins[1], items)
-    for each in twins:
-        running.post(f"{each}ev", [{**row, "x": "w", "y": 1} for row in _batch(2)])
+    for each in twins:  # of several texts, any may be any
+        running.post(f"{each}ev", [{**row, "y": 1, "z": 12} for row in _batch(2)])
     assert _answer(running, twins[0], items) == _answer(running, twins[1], items)
     running.pipeline.deployer.discard(str(staged.id))

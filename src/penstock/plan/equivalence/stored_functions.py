@@ -31,6 +31,8 @@ _PICKS = frozenset(["min", "max", "first", "last"])
 _ENDS = ("first", "last")
 _NOTHING = {"sum": 0, "count": None}
 """Aggregates that are 0 where each value is this."""
+_UINT64 = "DECIMAL(20, 0)"
+"""The stored type of a UInt64."""
 _SET = "collect_set"
 """The aggregate that gives the different values which are not NULL."""
 _STORED = "__stored"
@@ -111,7 +113,10 @@ def over_stored(node: exp.Expr, view: ViewMeaning, stored: Mapping[str, str]) ->
         name = stored.get(_text(node)) if not isinstance(node, exp.Identifier) else None
         if name is not None:
             return _column(name)
-        return _of_finer(node, view, stored) or (_of_constant(node) if view.keys is not None else None) or node
+        found = _of_finer(node, view, stored)
+        if found is None and view.keys is not None:
+            found = _of_constant(node) or _of_count(node, stored)
+        return found or node
 
     found = fold_constants(view.texts.tree(node).transform(replaced, copy=False))
     columns = list(found.find_all(exp.Column))
@@ -157,6 +162,26 @@ def _of_constant(node: exp.Expr) -> exp.Expr | None:
     if name == _SET:
         return exp.Array(expressions=[] if found is None else [value.copy()])
     return exp.Literal.number(0) if found == _NOTHING[name] and not isinstance(found, bool) else None
+
+
+def _of_count(node: exp.Expr, stored: Mapping[str, str]) -> exp.Expr | None:
+    """The number of values where each row has the same one, as the stored number of rows; None where there is none. It
+    is cut to what a BIGINT holds, which no number of rows passes."""
+    if call_name(node) != "count" or len(node.expressions) != 1 or not _is_constant(node.expressions[0]):
+        return None
+    value = node.expressions[0]
+    while isinstance(value, (exp.Paren, exp.Cast)):
+        value = value.this
+    if isinstance(known_value(value), Unknown) or known_value(value) is None or not is_sure(node.expressions[0]):
+        return None
+    count = exp.Anonymous(this=node.name, expressions=[exp.Literal.number(1)])
+    if _text(count) in stored:
+        return _column(stored[_text(count)])
+    name = stored.get(_text(exp.cast(count, _UINT64, dialect=DIALECT)))
+    if name is None:
+        return None
+    rest = exp.Mod(this=_column(name), expression=exp.cast(exp.Literal.number(2**63), _UINT64, dialect=DIALECT))
+    return exp.cast(exp.Paren(this=rest), "BIGINT", dialect=DIALECT)
 
 
 def _of_finer(node: exp.Expr, view: ViewMeaning, stored: Mapping[str, str]) -> exp.Expr | None:

@@ -17,6 +17,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import BoundColumn
 from penstock.model.types import (
     AggregateFunction,
+    Int,
     SimpleAggregateFunction,
     is_nullable,
 )
@@ -44,6 +45,10 @@ _MERGED_BY = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
 _FINISHED = re.compile(
     r"<state>|\(?COALESCE\(<state>, CAST\(0 AS (INT|BIGINT|FLOAT|DOUBLE|DECIMAL\(\d+, \d+\))\)\)\)?"
     r"|CAST\(<state> AS DECIMAL\(20, 0\)\)"
+)
+_MEAN_OF_ZEROS = re.compile(
+    r"NAMED_STRUCT\('sum', CAST\((?:COALESCE\(CAST\(0 AS DOUBLE\), 0\)|0|CAST\(0 AS DOUBLE\)) AS DOUBLE\), "
+    r"'count', (?:<rows>|CAST\(\(<rows> % CAST\(9223372036854775808 AS DECIMAL\(20, 0\)\)\) AS BIGINT\))\)"
 )
 
 
@@ -158,7 +163,7 @@ def survives_merging(transition: DataSourceTransition, name: str, derived: Deriv
             return name not in key_columns(new) or reads_only_keys(derived, old)
         case "AggregatingMergeTree":
             is_state = _is_state_of(derived, transition, name) or is_finished_state(derived, transition, name)
-            return is_state or reads_only_keys(derived, old)
+            return is_state or _is_mean_of_zeros(derived, transition, name) or reads_only_keys(derived, old)
         case "SummingMergeTree":
             value = parse_opaque_value(derived.sql)
             is_nothing = value is not None and is_zero(value)
@@ -176,6 +181,21 @@ def _is_state_of(derived: DerivedColumn, transition: DataSourceTransition, name:
         and column.type == other.type
         and isinstance(column.type, AggregateFunction)
     )
+
+
+def _is_mean_of_zeros(derived: DerivedColumn, transition: DataSourceTransition, name: str) -> bool:
+    """Whether it is the state of the mean of as many zeros as there are rows: their number and the state are both
+    summed when rows are merged."""
+    column, names = transition.new.column(name), column_names(derived.sql)
+    live = transition.running.source.column(next(iter(names))) if len(names) == 1 else None
+    if column is None or live is None or not isinstance(column.type, AggregateFunction) or column.type.parameters:
+        return False
+    match live.type:
+        case AggregateFunction("count", _, ()) | SimpleAggregateFunction("sum", Int(64)):
+            rows = derived.sql.replace(quote_identifier(live.name), "<rows>")
+            return column.type.function == "avg" and _MEAN_OF_ZEROS.fullmatch(rows) is not None
+        case _:
+            return False
 
 
 def is_finished_state(derived: DerivedColumn, transition: DataSourceTransition, name: str) -> bool:
