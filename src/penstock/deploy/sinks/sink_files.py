@@ -7,10 +7,10 @@ after a crash is what would have been published before it.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from penstock.deploy.queries.answers.answer_formats import answer_format
 from penstock.deploy.queries.answers.arrow_answers import write_parquet
 from penstock.deploy.queries.answers.json_values import json_converter
 from penstock.errors import Failed, InvalidRequest, did_you_mean
+from penstock.lake.read.packed_rows import PackedRows
 from penstock.lake.read.query_execution import QueryResult
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
 from penstock.model.pipe import Exported, FileCompression, FileFormat, FileTarget
@@ -28,6 +29,10 @@ from penstock.model.types import Type
 from penstock.parse.connectors.file_names import InvalidTemplate, columns_of, file_name, parse_template
 
 LIST = "files.json"
+ROWS_BETWEEN_PACKING = 50_000
+"""The rows that wait unpacked, of all files together, at most about."""
+GZIP = zlib.MAX_WBITS | 16
+"""Source: zlib's manual, `deflateInit2`."""
 MOST_FILES = 10_000
 """The most files of a run: a template that names a time to the second would make one a row."""
 _ENDINGS: dict[FileFormat, str] = {"csv": ".csv", "ndjson": ".ndjson", "parquet": ".parquet"}
@@ -65,7 +70,7 @@ def spool_files(folder: Path, target: FileTarget, answer: QueryResult) -> tuple[
     made = []
     for number, (name, rows) in enumerate(sorted(_rows_by_name(target, answer).items())):
         path = folder / f"{number}.part"
-        part = _Part(answer.columns, [answer.rows[each] for each in rows])
+        part = _Part(answer.columns, rows)
         with replace_file(path) as file:
             for piece in _packed(target, _pieces(target, part)):
                 file.write(piece)
@@ -106,8 +111,8 @@ def file_ending(target: FileTarget) -> str:
     return f"{_ENDINGS[target.format]}{packed}"
 
 
-def _rows_by_name(target: FileTarget, answer: QueryResult) -> dict[str, list[int]]:
-    """The positions of the rows of each file. A template without columns names a file also if there is no row."""
+def _rows_by_name(target: FileTarget, answer: QueryResult) -> dict[str, PackedRows]:
+    """The rows of each file. A template without columns names a file also if there is no row."""
     parts, ending = parse_template(target.template), file_ending(target)
     names = [name for name, _ in answer.columns]
     unknown = next((each for each in columns_of(parts) if each not in names), None)
@@ -115,14 +120,17 @@ def _rows_by_name(target: FileTarget, answer: QueryResult) -> dict[str, list[int
         hint = did_you_mean(unknown, names)
         raise InvalidRequest(f"EXPORT_FILE_TEMPLATE names `{unknown}`, which is no column of the sink", hint=hint)
     used = [(names.index(each), each, json_converter(dict(answer.columns)[each])) for each in columns_of(parts)]
-    found: dict[str, list[int]] = {}
+    found: dict[str, PackedRows] = {}
     for position, row in enumerate(answer.rows):
         values = {name: convert(row[at]) if row[at] is not None else None for at, name, convert in used}
         try:
             name = file_name(parts, values, position)
         except InvalidTemplate as error:
             raise InvalidRequest(str(error)) from None
-        found.setdefault(name if name.endswith(ending) else name + ending, []).append(position)
+        found.setdefault(name if name.endswith(ending) else name + ending, PackedRows()).append(row)
+        if position % ROWS_BETWEEN_PACKING == 0:
+            for rows in found.values():
+                rows.pack()
         if len(found) > MOST_FILES:
             raise InvalidRequest(
                 f"EXPORT_FILE_TEMPLATE makes more than {MOST_FILES:,} files of these rows",
@@ -130,7 +138,7 @@ def _rows_by_name(target: FileTarget, answer: QueryResult) -> dict[str, list[int
             )
     if not found and not used:
         name = file_name(parts, {}, 0)
-        found[name if name.endswith(ending) else name + ending] = []
+        found[name if name.endswith(ending) else name + ending] = PackedRows()
     return found
 
 
@@ -143,14 +151,11 @@ def _pieces(target: FileTarget, part: _Part) -> Iterator[bytes]:
 def _packed(target: FileTarget, pieces: Iterator[bytes]) -> Iterator[bytes]:
     if target.format == "parquet" or target.compression in ("none", "snappy"):
         yield from pieces
-    elif target.compression == "gzip":
-        for piece in pieces:
-            yield gzip.compress(piece, mtime=0)  # a file may have many members, one after the other
-    else:
-        packer = zstandard.ZstdCompressor().compressobj()
-        for piece in pieces:
-            yield packer.compress(piece)
-        yield packer.flush()
+        return
+    packer = zlib.compressobj(wbits=GZIP) if target.compression == "gzip" else zstandard.ZstdCompressor().compressobj()
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()  # also where there is no piece: a file of no bytes is none of these formats
 
 
 def remove_folder(folder: Path) -> None:

@@ -8,7 +8,9 @@ ten times what its values say.
 from __future__ import annotations
 
 import pickle
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TypeAlias, overload
 
 CHUNK_ROWS = 1_024
@@ -22,6 +24,8 @@ class PackedRows(Sequence[Row]):
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
+        self._starts: list[int] = []
+        """The position of the first row of each chunk."""
         self._last: list[Row] = []
         self._last_bytes = self._packed_bytes = self._packed_rows = 0
 
@@ -44,6 +48,7 @@ class PackedRows(Sequence[Row]):
     def _pack(self) -> None:
         packed = pickle.dumps(self._last, pickle.HIGHEST_PROTOCOL)
         self._chunks.append(packed)
+        self._starts.append(self._packed_rows)
         self._packed_rows += len(self._last)
         self._packed_bytes += len(packed)
         self._last, self._last_bytes = [], 0
@@ -52,7 +57,11 @@ class PackedRows(Sequence[Row]):
         return self._packed_rows + len(self._last)
 
     def __iter__(self) -> Iterator[Row]:
-        for chunk in self._chunks:
+        return self._rows_of(0)
+
+    def _rows_of(self, first: int) -> Iterator[Row]:
+        """The rows of a chunk and of all that follow; behind the last chunk are those that are not packed."""
+        for chunk in islice(self._chunks, first, None):
             yield from pickle.loads(chunk)  # was pickled here
         yield from self._last
 
@@ -61,12 +70,19 @@ class PackedRows(Sequence[Row]):
     @overload
     def __getitem__(self, place: slice) -> list[Row]: ...
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
-        if place == -1 and self._chunks and not self._last:
-            chunk: list[Row] = pickle.loads(self._chunks[-1])  # was pickled here
-            return chunk[-1]
-        if isinstance(place, int) and place < 0 and len(self._last) >= -place:
-            return self._last[place]
-        return list(self)[place]
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            return list(self._between(start, stop)) if step == 1 else list(self)[place]
+        at = range(len(self))[place]
+        return next(self._between(at, at + 1))
+
+    def _between(self, start: int, stop: int) -> Iterator[Row]:
+        """The rows from a position to before another; only the chunks of these are unpickled."""
+        if start >= self._packed_rows:
+            return islice(self._last, start - self._packed_rows, max(stop - self._packed_rows, 0))
+        first = bisect_right(self._starts, start) - 1
+        skipped = self._starts[first]
+        return islice(self._rows_of(first), start - skipped, max(stop - skipped, start - skipped))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

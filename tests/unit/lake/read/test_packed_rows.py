@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 from collections.abc import Callable
 from datetime import date, datetime, timezone
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import Row
 
+from penstock.lake.read import packed_rows
 from penstock.lake.read.packed_rows import CHUNK_BYTES, CHUNK_ROWS, PackedRows
 
 _scalars = st.one_of(
@@ -51,6 +53,29 @@ def test_rows_come_back_as_they_were(rows: list[tuple[object, ...]], times: int)
     assert len(found) == len(rows) * times
     assert found == rows * times
     assert found[-2:] == (rows * times)[-2:]
+
+
+PLACES = (0, -1, CHUNK_ROWS - 1, CHUNK_ROWS, 2 * CHUNK_ROWS + 5, -3)
+
+
+@pytest.mark.parametrize("count", [2 * CHUNK_ROWS, 2 * CHUNK_ROWS + 7])
+def test_rows_at_places_are_read_without_the_others(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[tuple[object, ...]] = [(number,) for number in range(count)]
+    found, loads, unpacked = packed(rows), pickle.loads, list[int]()
+    monkeypatch.setattr(packed_rows.pickle, "loads", lambda data: unpacked.append(1) or loads(data))
+    for place in (each for each in PLACES if -count <= each < count):
+        unpacked.clear()
+        assert found[place] == rows[place]
+        assert len(unpacked) <= 1
+    for start in PLACES:
+        for stop in (*PLACES, None):
+            assert found[start:stop] == rows[start:stop]
+    assert found[::-7] == rows[::-7]
+    unpacked.clear()
+    assert found[CHUNK_ROWS : CHUNK_ROWS + 9] == rows[CHUNK_ROWS : CHUNK_ROWS + 9]
+    assert len(unpacked) == 1
+    with pytest.raises(IndexError):
+        found[count]
 
 
 def test_a_row_of_a_struct_keeps_its_names() -> None:
