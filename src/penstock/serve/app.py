@@ -282,12 +282,19 @@ def _shown_error(request: Request, fault: Exception) -> PenstockError:
     if isinstance(fault, HTTPException):
         if is_iceberg(path) and request.method not in READS:
             return ReadOnly()
-        return from_http_exception(fault, path, [call.path for call in CALLS])
+        return from_http_exception(fault, path, _methods_by_path())
     if isinstance(fault, ClientDisconnect):
         return Unacceptable("the client went away")
     if isinstance(fault, PenstockError):
         return hide_names(request, fault)
     return from_bug(fault)  # a bug becomes an answer too, and the server continues
+
+
+def _methods_by_path() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for call in CALLS:
+        found.setdefault(call.path, []).extend(call.methods)
+    return found
 
 
 def _authorize(host: PipelineHost, call: ApiCall, request: Request) -> None:

@@ -90,6 +90,14 @@ def test_queries(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -
     assert "did you mean `top`?" in penstock("endpoint", "data", "topp")[2]
 
 
+@pytest.mark.usefixtures("pipeline")
+def test_a_parameter_that_an_endpoint_does_not_declare_is_named(penstock: Run) -> None:
+    assert penstock("deploy")[0] == 0
+    code, _, err = penstock("endpoint", "data", "top", "--param", "pagesize=3")
+    assert (code, "warning: the endpoint declares no parameter `pagesize`" in err) == (0, True)
+    assert penstock("endpoint", "data", "top")[2] == ""
+
+
 def test_queries_in_other_forms(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:
     three = "SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT 3"
     assert penstock("sql", three, "--format", "csv")[1] == '"a"\n1\n2\n3\n'

@@ -60,6 +60,21 @@ def test_unknown_addresses_and_methods_have_the_same_shape(
     assert set(answer.json()) == SHAPE
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v0/pipes/top.json", "GET, POST"),
+        ("GET", "/v0/events", "POST"),
+        ("PUT", "/v1/deployments/4", "DELETE, GET"),
+    ],
+)
+def test_a_wrong_method_is_told_which_are_right(client: TestClient, method: str, path: str, allowed: str) -> None:
+    """RFC 9110, 15.5.6: a 405 names them in `Allow`."""
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+    assert answer.json()["problems"][0]["hint"] == f"it takes {allowed.replace(', ', ' and ')}"
+
+
 def test_the_nearest_address_is_named(client: TestClient) -> None:
     assert client.get("/v0/dataources").json()["problems"][0]["hint"] == "did you mean `/v0/datasources`?"
 

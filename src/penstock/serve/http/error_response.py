@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from penstock.errors import NotFound, Overloaded, PenstockError, Unauthorized, Unavailable, did_you_mean
 from penstock.flow.telemetry.log_context import log_context_value
@@ -29,6 +30,10 @@ class WrongMethod(PenstockError):
     """The address exists, but not with this method."""
 
     status, code = 405, "wrong-method"
+
+    def __init__(self, path: str, allowed: Sequence[str]):
+        super().__init__(f"{path} does not take this method", hint=f"it takes {' and '.join(allowed)}")
+        self.allowed = allowed
 
 
 class Unacceptable(PenstockError):
@@ -50,13 +55,20 @@ def error_response(error: PenstockError, path: str) -> Response:
     )
 
 
-def from_http_exception(error: HTTPException, path: str, known: Iterable[str]) -> PenstockError:
-    """The error for a request that Starlette refused. `known` are the addresses of all calls, for the hint."""
+def from_http_exception(error: HTTPException, path: str, known: Mapping[str, Sequence[str]]) -> PenstockError:
+    """The error for a request that Starlette refused. `known` are the addresses of all calls with their methods."""
     if error.status_code == 404:
         return NotFound(f"there is nothing at {path}", hint=did_you_mean(path, known))
     if error.status_code == 405:
-        return WrongMethod(f"{path} does not take this method")
+        return WrongMethod(path, _methods_of(path, known))
     return Unacceptable(str(error.detail))
+
+
+def _methods_of(path: str, known: Mapping[str, Sequence[str]]) -> list[str]:
+    """All methods of an address; several calls can have it, each with one."""
+    return sorted(
+        {method for each, methods in known.items() if compile_path(each)[0].match(path) for method in methods}
+    )
 
 
 def from_bug(fault: Exception) -> PenstockError:
@@ -67,6 +79,8 @@ def from_bug(fault: Exception) -> PenstockError:
 
 
 def _headers(error: PenstockError) -> Mapping[str, str]:
+    if isinstance(error, WrongMethod):
+        return {"Allow": ", ".join(error.allowed)}
     if isinstance(error, Unauthorized):
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, (Unavailable, Overloaded)):

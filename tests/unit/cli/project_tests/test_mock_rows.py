@@ -59,6 +59,23 @@ def test_a_row_with_a_column_of_any_type_lands(name: str, of: t.Type) -> None:
     land(DataSource("events", (Column(name, of),), Engine()), 5)
 
 
+@pytest.mark.parametrize(
+    ("column", "is_moment"),
+    [
+        ("`sent_ms` UInt64", True),
+        ("`sent_at` UInt32", True),
+        ("`ms` UInt32", False),
+        ("`duration_ms` UInt64", False),
+        ("`latency_ms` Int32", False),
+    ],
+)
+def test_milliseconds_are_a_time_or_a_duration(column: str, is_moment: bool) -> None:
+    """The milliseconds since 1970 need 64 bits, so `ms` of 32 bits are how long something took."""
+    name = column.split("`")[1]
+    values = [row[name] for row in MockRows(source_of(column), 1, UNTIL).rows(30)]
+    assert all((value > 1_000_000_000) == is_moment for value in values), values
+
+
 def test_rows_of_paths_lists_and_whole_rows_land() -> None:
     landed = land(
         source_of(

@@ -46,6 +46,7 @@ _WHOLE: dict[str, tuple[int, int]] = {
     "bytes": (100, 1_000_000),
     "duration": (1, 5000),
     "latency": (1, 5000),
+    "ms": (1, 5000),
     "quantity": (1, 10),
     "size": (100, 1_000_000),
 }
@@ -155,11 +156,16 @@ def _document(paths: tuple[tuple[str, t.Type], ...], draw: RowDraw) -> dict[str,
 
 def _integer(name: str, of: t.Int, draw: RowDraw) -> int:
     words = words_of_column(name)
-    last = words[-1] if words else ""
-    if of.bits >= 32 and last in _TIMES:
+    if of.bits >= 32 and _is_moment(words, of):
         seconds = draw.moment.timestamp()
         return int(seconds * 1000) if of.bits == 64 else min(int(seconds), of.high)
     return min(max(_small_integer(words, of, draw), of.low), of.high)
+
+
+def _is_moment(words: tuple[str, ...], of: t.Int) -> bool:
+    """Whether a number is a point in time: `sent_ms`, and not `duration_ms`. Milliseconds since 1970 have 64 bits."""
+    *others, last = words or ("",)
+    return last in _TIMES and not (last == "ms" and of.bits < 64) and not any(each in _WHOLE for each in others)
 
 
 def _small_integer(words: tuple[str, ...], of: t.Int, draw: RowDraw) -> int:
