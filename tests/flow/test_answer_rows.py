@@ -78,8 +78,9 @@ def test_texts_that_would_fill_memory_are_not_unpacked(lake: Lake, sql: str) -> 
 def test_a_row_that_would_fill_memory_is_refused(lake: Lake) -> None:
     """It is several times in memory while Python is given it; a JVM without memory ends, with all its flows."""
     heap = lake.spark._jvm.java.lang.Runtime.getRuntime().maxMemory()  # type: ignore[union-attr]
-    most = QueryLimits(120.0, 10, heap)
+    most, columns = QueryLimits(120.0, 10, heap), (("t", String()),)
+    sql = "SELECT repeat('x', cast(id AS int)) AS t FROM range({0}, {0} + 1, 1, 1)"  # no literal of the plan
     with pytest.raises(TooLarge, match=f"a row of the answer has more than {heap // 16:,} bytes"):
-        run_query(lake.bulk, f"SELECT repeat('x', {heap // 16}) AS t", (("t", String()),), most)
-    text = run_query(lake.bulk, f"SELECT repeat('x', {heap // 40}) AS t", (("t", String()),), most).rows[0][0]
+        run_query(lake.bulk, sql.format(heap // 16), columns, most)
+    text = run_query(lake.bulk, sql.format(heap // 40), columns, most).rows[0][0]
     assert text == "x" * (heap // 40)
