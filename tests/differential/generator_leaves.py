@@ -158,6 +158,9 @@ BITMAPS = frozenset(
 UNSTABLE = BITMAPS | frozenset(
     {
         "bitmapToArray",
+        "sumKahan",
+        "exponentialMovingAverage",
+        "rankCorr",
         "MD5",
         "sipHash128",
         "geoDistance",

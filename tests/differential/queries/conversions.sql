@@ -86,3 +86,9 @@ SELECT toDateTime64OrNull(f, 2) FROM t;
 SELECT materialize(id > 2), identity(ni = 1), [materialize(id > 2), 7], identity(b), materialize(b), toTypeName(materialize(b)), if(identity(id > 2), 'a', 'b'), arrayWithConstant(2, id > 2), arrayWithConstant(2, match(ns, '[a-z]')) FROM t;
 SELECT toDecimal64(x, 3), CAST(x AS Decimal(9, 2)), CAST(x AS Nullable(Decimal(9, 2))), accurateCastOrNull(x, 'Decimal(9, 2)'), accurateCast(x, 'Decimal(38, 2)'), accurateCastOrDefault(x, 'Decimal(9, 2)', toDecimal32(7, 2)), toDecimal32OrNull(x, 2), toDecimal32OrZero(x, 2) FROM (SELECT toFixedString(arrayJoin(['', '1', '-2.5', '0']), 4) AS x);
 SELECT toDateTime64OrNull(id > 2), toDateTime64OrNull(ni = 1, 2) FROM t;
+
+-- Seconds of a DateTime64 as a Decimal
+SELECT id, toDecimal64(t3, 3), toDecimal64(t3, 6), toDecimal64(t3, 1), toDecimal128(toDateTime64(t3, 6), 4), CAST(toDateTime64(t3, 9) AS Decimal(38, 9)), CAST(toNullable(t3) AS Nullable(Decimal(18, 2))), toDecimal64(toDateTime64('1969-12-31 23:59:59.129', 3), 1) FROM t ORDER BY id;
+SELECT toDecimal32(t3, 1) FROM t;
+SELECT toDecimal64(t, 1) FROM t;
+SELECT toDecimal64(d, 1) FROM t;

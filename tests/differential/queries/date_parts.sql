@@ -18,3 +18,6 @@ SELECT fromModifiedJulianDay(60000000);
 SELECT toModifiedJulianDay(d) FROM t;
 SELECT monthName(toDateTime64('1969-12-31 23:59:59.999', 3, 'UTC')), toDaysSinceYearZero(x), toDaysSinceYearZero(x, 'Asia/Tokyo'), toDaysSinceYearZero(toDateTime64(x, 3)), toDaysSinceYearZero(toDateTime64(x, 3), 'Asia/Tokyo') FROM (SELECT toTimeZone(toDateTime('2024-02-29 23:59:59', 'UTC'), 'America/New_York') AS x);
 SELECT toMonthNumSinceEpoch(addYears(x, 6000)), toMonthNumSinceEpoch(toNullable(x)), toYearNumSinceEpoch(addYears(x, 6000)) FROM (SELECT toDate32(arrayJoin(['2024-02-29', '1950-01-01'])) AS x);
+
+-- EXTRACT of further parts
+SELECT id, extract(dow FROM d), extract(doy FROM t3), extract(isodow FROM nt), EXTRACT(ISOYEAR FROM toDate32(d)), extract(millisecond FROM t3), extract(DOW FROM toTimeZone(t, 'America/New_York')) FROM t ORDER BY id;

@@ -22,3 +22,8 @@ SELECT arrayMap(u8 -> max(u8), [1, 2]) FROM t;
 SELECT arrayMap(i -> i + max(u8), [1, 2]) FROM t;
 SELECT arrayMap(i -> max(length(arrayMap(x -> x + 1, arr))) + i, [1, 2]) FROM t;
 SELECT arrayMap(i -> arrayCount(n -> n >= i, groupArray(u8)), [1, 2, 3]) FROM t;
+
+-- Choices in lambdas
+SELECT id, arrayMap(x -> x > 0 ? 'p' : 'n', arr), arrayFilter(x -> x > 1 ? 1 : 0, arr), arraySort(x -> x = 2 ? 0 : 1, arr), arrayMap((x, i) -> i > 1 ? x : -x, arr, arrayEnumerate(arr)), mapApply((k, v) -> (k, v > 1 ? v : 0), m) FROM t ORDER BY id;
+SELECT id, arrayMap(x -> arrayMap(y -> y > x ? 1 : 2, arr), arr), arrayExists(x -> (x > 1 ? 1 : 0) = 1, arr), arrayMap(x -> x > 1 ? (x > 2 ? 'c' : 'b') : 'a', arr) FROM t ORDER BY id;
+WITH x -> x > 1 ? 'a' : 'b' AS named SELECT id, arrayMap(named, arr), named(id) FROM t ORDER BY id;

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.sql.aggregates.aggregate import Aggregate
+from penstock.sql.aggregates.all_rows import ALL_ROWS
 from penstock.sql.aggregates.bits import BITS, GROUP_BITMAP
 from penstock.sql.aggregates.count_sum_avg import AVG, COUNT, SUM, SUM_COUNT, SUM_KAHAN, SUM_WITH_OVERFLOW
 from penstock.sql.aggregates.event_patterns import EVENT_SEQUENCES
@@ -43,6 +44,7 @@ _ROWS: tuple[Aggregate, ...] = (
     SINGLE_VALUE_OR_NULL,
     *RESPECT_NULLS,
     *DERIVED_GROUP_ARRAYS,
+    *ALL_ROWS,
     *EVENT_SEQUENCES,
     *EVENTS,
     *MAP_SUMS,

@@ -1,4 +1,4 @@
-"""arrayReduce and initializeAggregation: an aggregate function over values of one row.
+"""arrayReduce, arrayReduceInRanges and initializeAggregation: an aggregate function over values of one row.
 
 The function is named by a text literal, `'quantile(0.9)'`. It is looked up in the same table as an aggregate call;
 `Aggregate.gather` makes its state of arrays, and `Aggregate.finish` makes the result of the state. Invariant: a
@@ -25,7 +25,9 @@ from penstock.sql.aggregates.name_parser import (
     with_state_combinators,
 )
 from penstock.sql.compiler.translator import Translator
+from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null
+from penstock.sql.spark_text import quote_identifier
 from penstock.sql.stored_types import parse_parameter, spark_type, state_type
 from penstock.sql.syntax.tree import call_name, call_parts
 
@@ -53,6 +55,43 @@ def array_reduce(tr: Translator, node: exp.Anonymous) -> TypedSql:
     _check_arguments(tr, node, named, types)
     arrays = [as_spark(value, f"ARRAY<{spark}>") for value, spark in zip(values, named.row.inputs(types), strict=True)]
     return _apply_aggregate(tr, node, named, AggregateState(zip_argument_arrays(arrays), types, named.parameters))
+
+
+def array_reduce_in_ranges(tr: Translator, node: exp.Anonymous) -> TypedSql:
+    """arrayReduceInRanges('f', [(place, length), …], array, …): the function over parts of the arrays. A place counts
+    from 1, a negative one from the end; outside of the array there is no value. Raises Refused."""
+    named, (ranges, *values) = _read_call(tr, node)
+    if not values or not all(isinstance(value.bare, t.Array) for value in values):
+        raise tr.refusal(node, "wrong-argument-type", "`arrayReduceInRanges` needs ranges and arrays")
+    types = tuple(value.bare.of for value in values if isinstance(value.bare, t.Array))
+    _check_arguments(tr, node, named, types)
+    fields = _range_fields(ranges)
+    if fields is None:
+        message = f"the ranges of `arrayReduceInRanges` must be pairs of integers, this is {ranges.type}"
+        raise tr.refusal(node, "wrong-argument-type", message, "[(1, toUInt32(n)), …]")
+    place, length = (f"CAST(` q`.{quote_identifier(field)} AS BIGINT)" for field in fields)
+    given = zip(values, named.row.inputs(types), strict=True)
+    parts = [_slice(as_spark(value, f"ARRAY<{spark}>"), place, length) for value, spark in given]
+    part = _apply_aggregate(tr, node, named, AggregateState(zip_argument_arrays(parts), types, named.parameters))
+    return TypedSql(f"transform({ranges.sql}, ` q` -> {part.sql})", t.Array(part.type), f"ARRAY<{part.spark}>")
+
+
+def _range_fields(ranges: TypedSql) -> tuple[str, str] | None:
+    """The names of place and length; None if there are none."""
+    match ranges.bare:
+        case t.Array(t.Tuple(((first, t.Int()), (second, t.Int(signed=False))))):
+            return first or "_1", second or "_2"
+        case _:
+            return None
+
+
+def _slice(array: str, place: str, length: str) -> str:
+    def part(a: str) -> str:
+        within = f"abs({place}) BETWEEN 1 AND size({a})"
+        many = f"CAST(if({within}, least({length}, size({a})), 0) AS INT)"
+        return f"slice({a}, CAST(if({within}, {place}, 1) AS INT), {many})"
+
+    return bind_if_long(array, part)
 
 
 def initialize_aggregation(tr: Translator, node: exp.Anonymous) -> TypedSql:

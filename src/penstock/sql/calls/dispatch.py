@@ -39,7 +39,7 @@ from penstock.sql.operators import arithmetic, case, comparisons, literals, logi
 from penstock.sql.operators.dynamic_values import Apply, dynamic_result, fixed_result, is_dynamic_value
 from penstock.sql.operators.json_paths import json_element, json_path, json_sub_object, names_of_path, refuse_dynamic
 from penstock.sql.spark_text import string_literal
-from penstock.sql.syntax.column_names import EXTRACT_FUNCTIONS, place_before_offset
+from penstock.sql.syntax.column_names import EXTRACT_FUNCTIONS, EXTRACT_MODES, place_before_offset
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tokens import CALL_MARK
 from penstock.sql.syntax.tree import call_name, call_parts, filter_as_if
@@ -109,7 +109,9 @@ def _translate_extract(tr: Translator, node: exp.Expr) -> TypedSql:
     name = EXTRACT_FUNCTIONS.get(node.name.upper())
     if name is None:
         raise tr.refusal(node, "unsupported-syntax", f"cannot extract `{node.name}`", ", ".join(EXTRACT_FUNCTIONS))
-    return translate_call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.expression]))
+    mode = EXTRACT_MODES.get(node.name.upper())
+    modes = [] if mode is None else [exp.Literal.number(mode)]
+    return translate_call(tr, exp.Anonymous(this=name + CALL_MARK, expressions=[node.expression, *modes]))
 
 
 def _translate_trim(tr: Translator, node: exp.Expr) -> TypedSql:

@@ -18,7 +18,7 @@ from penstock.model.types import Type, has_json, is_nullable, unwrap_type
 from penstock.parse.column_types import parse_type
 from penstock.parse.lexer import InvalidSyntax
 from penstock.sql.calls.aggregate_calls import finalize_state
-from penstock.sql.calls.array_reduce import array_reduce, initialize_aggregation
+from penstock.sql.calls.array_reduce import array_reduce, array_reduce_in_ranges, initialize_aggregation
 from penstock.sql.calls.lambda_arguments import hint_for_array
 from penstock.sql.calls.lambdas import LAMBDA_FORMS
 from penstock.sql.calls.polygons import POLYGON_FORMS
@@ -394,6 +394,7 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     "finalizeAggregation": _finalize_aggregation,
     "grouping": _grouping_bits,
     "arrayReduce": array_reduce,
+    "arrayReduceInRanges": array_reduce_in_ranges,
     "initializeAggregation": initialize_aggregation,
     "tuple": _tuple_of_arguments,
     "arrayJoin": _array_join,

@@ -202,6 +202,11 @@ def _to_decimal(value: TypedSql, want: t.Decimal) -> Conversion | None:
             if scale <= want.scale:
                 return Conversion(f"CAST({value.sql} AS {spark})")
             return _cut_to_scale(value.sql, want)
+        case t.DateTime64(precision):
+            seconds = as_spark(value, FINE_TIME)
+            return (
+                Conversion(f"CAST({seconds} AS {spark})") if precision <= want.scale else _cut_to_scale(seconds, want)
+            )
         case of if isinstance(of, _TEXTS):
             return _text_to_decimal(value.sql, want)
         case _:

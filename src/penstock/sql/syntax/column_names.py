@@ -51,8 +51,16 @@ EXTRACT_FUNCTIONS = {
     "SECOND": "toSecond",
     "WEEK": "toISOWeek",
     "EPOCH": "toUnixTimestamp",
+    "DOW": "toDayOfWeek",
+    "ISODOW": "toDayOfWeek",
+    "DOY": "toDayOfYear",
+    "ISOYEAR": "toISOYear",
+    "MILLISECOND": "toMillisecond",
+    "MICROSECOND": "toMicrosecond",
 }
 """The functions that EXTRACT(part FROM time) means."""
+EXTRACT_MODES = {"DOW": 2}
+"""The second argument of those that have one: a week that begins with Sunday as 0."""
 _SHIFTS = {
     **dict.fromkeys(("date_add", "dateadd", "timestamp_add", "timestampadd"), "plus"),
     **dict.fromkeys(("date_sub", "datesub", "timestamp_sub", "timestampsub"), "minus"),
@@ -114,6 +122,12 @@ def _number_name(written: str) -> str:
         return f"{Decimal(repr(value)):f}".removesuffix(".0") + ("." if value.is_integer() else "")
     mantissa, _, power = repr(value).partition("e")
     return f"{mantissa}e{int(power)}" if power else written
+
+
+def _extract_name(node: exp.Expr) -> str:
+    part = node.name.upper()
+    mode = f", {EXTRACT_MODES[part]}" if part in EXTRACT_MODES else ""
+    return f"{EXTRACT_FUNCTIONS.get(part, '')}({_expression_name(node.expression)}{mode})"
 
 
 def _negative_name(node: exp.Expr) -> str:
@@ -363,7 +377,7 @@ _WRITERS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Boolean: lambda node: "true" if node.this else "false",
     exp.Is: lambda node: f"isNull({_expression_name(node.this)})",
     exp.Interval: lambda node: _interval_name(node.text("unit"), node.this),
-    exp.Extract: lambda node: f"{EXTRACT_FUNCTIONS.get(node.name.upper(), '')}({_expression_name(node.expression)})",
+    exp.Extract: _extract_name,
     exp.Trim: _trim_name,
     exp.Bracket: lambda node: f"arrayElement({_expression_name(node.this)}, {_array_place(node.expressions[0])})",
     exp.Array: _list_name,

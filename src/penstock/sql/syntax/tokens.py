@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.quick_dataclass import dataclass
 from penstock.sql.spark_text import Tokens, closing_parenthesis
+from penstock.sql.syntax.key_tokens import CLOSING, OPENING, token_like, wrap_choices, wrap_named_keys
 from penstock.sql.syntax.matcher_tokens import rewrite_matchers
 
 CALL_MARK = "@"
@@ -45,11 +46,6 @@ def rewrite_tokens(tokens: Tokens) -> Tokens:
         if kinds >= rewrite.kinds and (rewrite.words is None or words & rewrite.words):
             tokens = rewrite.run(tokens)
     return tokens
-
-
-def token_like(token: Token, kind: TokenType, text: str) -> Token:
-    """A token of another kind and text at the same place."""
-    return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
 
 
 def _kind_at(tokens: Tokens, index: int) -> TokenType | None:
@@ -359,7 +355,7 @@ def _unnamed_ends(tokens: Tokens, index: int) -> list[int]:
     named, depth, end = False, 0, index + 1
     while end < len(tokens) and (depth or tokens[end].token_type != TokenType.SELECT):
         kind = tokens[end].token_type
-        depth += (kind in _OPENING) - (kind in _CLOSING)
+        depth += (kind in OPENING) - (kind in CLOSING)
         if depth < 0:
             return []
         if not depth and kind == TokenType.COMMA:
@@ -369,10 +365,6 @@ def _unnamed_ends(tokens: Tokens, index: int) -> list[int]:
     if end >= len(tokens) or tokens[end - 1].token_type == TokenType.COMMA:
         return []
     return ends if named else [*ends, end - 1]
-
-
-_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
-_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 
 
 def wrap_named_lambdas(tokens: Tokens) -> Tokens:
@@ -397,7 +389,7 @@ def _named_lambdas(tokens: Tokens, index: int) -> list[tuple[int, int]]:
     start, depth, at = index + 1, 0, index + 1
     while at < len(tokens) and (depth or tokens[at].token_type != TokenType.SELECT):
         kind = tokens[at].token_type
-        depth += (kind in _OPENING) - (kind in _CLOSING)
+        depth += (kind in OPENING) - (kind in CLOSING)
         if depth < 0:
             return []
         if not depth and kind == TokenType.ALIAS and _is_lambda(tokens, start):
@@ -537,6 +529,9 @@ def _of(run: Callable[[Tokens], Tokens], *kinds: TokenType) -> Rewrite:
 REWRITES: tuple[Rewrite, ...] = (
     _of(name_with_expressions, TokenType.WITH),
     _of(wrap_named_lambdas, TokenType.WITH, TokenType.ARROW),
+    _of(wrap_choices, TokenType.ARROW, TokenType.PLACEHOLDER),
+    _of(wrap_named_keys, TokenType.GROUP_BY, TokenType.ALIAS),
+    _of(wrap_named_keys, TokenType.ORDER_BY, TokenType.ALIAS),
     _of(rewrite_limit_by, TokenType.LIMIT),
     _of(rewrite_bare_except, TokenType.EXCEPT),
     _of(rewrite_samples, TokenType.TABLE_SAMPLE),
