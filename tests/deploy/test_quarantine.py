@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from deploy.conftest import Running
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import Conflict, NotFound
+from penstock.lake.tables.physical_tables import list_tables
 from penstock.state.jobs import Job
 from waiting import wait_until
 
@@ -123,3 +126,22 @@ def test_an_endpoint_and_a_copy_read_the_rejected_rows_of_their_version(running:
     wait_until(lambda: not jobs.get(job.id).is_open, 120, lambda: jobs.get(job.id))
     running.catch_up()
     assert running.ask("SELECT raw, why FROM qr_kept") == [(raw, why)]
+
+
+def test_a_data_source_that_comes_back_while_its_tables_are_dropped(running: Running) -> None:
+    """Its quarantine has the name of before: whoever drops that one leaves the new version's alone."""
+    pipeline, path = running.pipeline, "datasources/qu_back.datasource"
+    running.deploy({path: SIZES})
+    running.deploy({path: None}, destructive=True)
+    with ThreadPoolExecutor() as pool:
+        with pipeline.core.flows.exclusive(["qu_back__quarantine"]):
+            cleaned = pool.submit(pipeline.deployer.retire, None)
+            wait_until(lambda: "qu_back" not in list_tables(pipeline.core.warehouse.lake), 60)
+            made = pipeline.deployer.deploy({**running.files, path: SIZES}, DeployOptions(promote=False))
+        cleaned.result()
+    wait_until(lambda: pipeline.store.find(str(made.id)).state == "ready", 60)
+    running.catch_up()
+    running.promote(str(made.id))
+    running.post("qu_back", [{"id": 1, "n": 256}, {"id": 2, "n": 2}])
+    assert running.ask("SELECT id FROM qu_back") == [(2,)]
+    assert pipeline.quarantines.describe("qu_back", "live", 0).rows == 1

@@ -123,7 +123,7 @@ def _run_journalled(core: Core, id: int, steps: Mapping[int, Step]) -> None:
     crash_point("step.intended")
     first = next(iter(steps.items()))
     with span(f"deployment step {type(first[1]).__name__}", {"penstock.deployment": id, "penstock.step": first[0]}):
-        _create_tables(core.warehouse, [each.table for each in steps.values() if isinstance(each, CreateTable)])
+        _create_tables(core, [each.table for each in steps.values() if isinstance(each, CreateTable)])
         for step in steps.values():
             _run_step(core, id, step)
     crash_point("step.ran")
@@ -131,14 +131,16 @@ def _run_journalled(core: Core, id: int, steps: Mapping[int, Step]) -> None:
     crash_point("step.journalled")
 
 
-def _create_tables(warehouse: Warehouse, tables: Sequence[Table]) -> None:
-    """Create tables, several at a time: most of it is waiting for the disk and for the catalog."""
+def _create_tables(core: Core, tables: Sequence[Table]) -> None:
+    """Create tables, several at a time: most of it is waiting for the disk and for the catalog. One of before that is
+    being dropped just now is gone first."""
     if not tables:
         return
-    with ThreadPoolExecutor(CREATING_THREADS, "creating tables") as pool:
-        for made in [pool.submit(create_table, warehouse.lake, table) for table in tables]:
+    ids, lake = [table.id for table in tables], core.warehouse.lake
+    with core.flows.exclusive(ids), ThreadPoolExecutor(CREATING_THREADS, "creating tables") as pool:
+        for made in [pool.submit(create_table, lake, table) for table in tables]:
             made.result()
-    warehouse.recorded.record_created(*(table.id for table in tables))
+        core.warehouse.recorded.record_created(*ids)
 
 
 def _wait_while_paused(store: StateStore, flows: RunningFlows, id: int) -> None:

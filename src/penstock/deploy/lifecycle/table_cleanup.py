@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable
 
 from penstock.deploy.lifecycle.states import OVER
-from penstock.deploy.lifecycle.undo import is_undone
+from penstock.deploy.lifecycle.undo import drop_table, is_undone
 from penstock.deploy.runtime.core import Core
 from penstock.deploy.runtime.state_store import StateStore
 from penstock.deploy.runtime.warehouse import Warehouse
@@ -30,6 +30,7 @@ def drop_unused_tables(core: Core) -> None:
     known whether an earlier server leased them to other readers."""
     if not core.board.readers.knows_leases:
         return
+    newest = core.store.deployments.newest()
     everything = core.store.deployments.unswept()
     # Looked up after the deployments: a query that begins later looks its deployment up again before it reads.
     read = core.board.readers.read
@@ -39,12 +40,7 @@ def drop_unused_tables(core: Core) -> None:
         return
     there = set(physical_tables.list_tables(core.warehouse.lake))
     for table in sorted((_table_ids(over) - _table_ids(kept)) & there):
-        with core.flows.exclusive([table]):
-            log.info("dropping table %s", table)
-            if core.warehouse.recorded.is_own(table):
-                physical_tables.drop_table(core.warehouse.lake, table)
-            core.warehouse.recorded.record_dropped(table)
-            core.warehouse.registry.forget(table)
+        drop_table(core, table, newest)
     used = _table_ids(kept) & there
     for table, field in sorted(_table_fields(over) - _table_fields(kept)):
         if table in used and field not in (SEQ, REJECTS):

@@ -7,6 +7,7 @@ nothing is dropped or changed that a deployment names which has not ended.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 
 from typing_extensions import assert_never
@@ -36,6 +37,7 @@ from penstock.plan.steps import (
 )
 from penstock.state.journal import JournalEntry
 
+log = logging.getLogger("penstock.deploy")
 INVERSES: Mapping[type[Step], str] = {
     CreateTable: "drop the table, unless another deployment shares it by now",
     AddFields: "drop the columns that no other deployment names",
@@ -96,14 +98,29 @@ def _other_deployments(store: StateStore, deployment: Deployment) -> list[Deploy
 
 
 def _drop_tables(core: Core, deployment: Deployment, names: Collection[str]) -> None:
+    newest = core.store.deployments.newest()
     shared = {table.id for each in _other_deployments(core.store, deployment) for table in each.manifest.tables}
     # Those that other readers may use are dropped later, as those of retired deployments are.
     for name in sorted(each for each in set(names) - shared if not core.board.readers.may_lease(each)):
-        with core.flows.exclusive([name]):
-            if core.warehouse.recorded.is_own(name):
-                physical_tables.drop_table(core.warehouse.lake, name)
-            core.warehouse.recorded.record_dropped(name)
-            core.warehouse.registry.forget(name)
+        drop_table(core, name, newest)
+
+
+def drop_table(core: Core, table: str, newest: int) -> None:
+    """Drop a table that no deployment up to `newest` needs, unless a later one names it: a data source that is
+    deployed again has the quarantine of before. That one creates what is gone once this is over."""
+    with core.flows.exclusive([table]):
+        if core.store.deployments.newest() > newest and table in _tables_named_since(core.store, newest):
+            return
+        log.info("dropping table %s", table)
+        if core.warehouse.recorded.is_own(table):
+            physical_tables.drop_table(core.warehouse.lake, table)
+        core.warehouse.recorded.record_dropped(table)
+        core.warehouse.registry.forget(table)
+
+
+def _tables_named_since(store: StateStore, newest: int) -> set[str]:
+    later = (each for each in store.deployments.in_state(*NOT_OVER) if each.id > newest)
+    return {table.id for each in later for table in each.manifest.tables}
 
 
 def _drop_fields(core: Core, deployment: Deployment, table: str, names: Collection[str]) -> None:
