@@ -157,6 +157,7 @@ def _of_the_edges(number: int) -> dict[str, object]:
         "count": (0, 2**32 - 1, number)[number % 3],
         "change": (-(2**31), 2**31 - 1, 0, -number)[number % 4],
         "large": (0, 2**64 - 1, number)[number % 3],
+        "tags": ["a", "b", ""][: number % 4],
         "price": (-0.05, 1e15, number * 0.25)[number % 3],
         "fee": (99_999_999.25, -99_999_999.25, 0)[number % 3],
         "day": ("2024-02-29", "1970-01-01", "2149-06-06")[number % 3],

@@ -34,7 +34,7 @@ from penstock.parse.project_loader import load_files
 Rows = list[tuple[object, ...]]
 SETTINGS = (
     "session_timezone='UTC', output_format_json_quote_64bit_integers=0, output_format_json_quote_decimals=0, "
-    "input_format_null_as_default=1, allow_suspicious_low_cardinality_types=1"
+    "output_format_json_quote_denormals=1, input_format_null_as_default=1, allow_suspicious_low_cardinality_types=1"
 )
 
 
@@ -222,6 +222,8 @@ def normal(rows: Iterable[Iterable[object]]) -> Rows:
 def _normal(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return tuple(map(_normal, value))
+    if value == "-nan":
+        return "nan"  # ClickHouse writes the sign bit of NaN, which depends on the machine
     return float(value) if isinstance(value, (int, float)) else value
 
 
