@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 """What a frame begins with. Source: RFC 8878."""
-_PIECE = 2**10
-"""Bytes that are unpacked at once: at the most 32 MiB, since a block of 4 bytes can hold 128 KiB."""
+_PIECE = 2**8
+"""Bytes that are unpacked at once: at the most 8 MiB, since a block of 4 bytes can hold 128 KiB."""
 
 
 def open_zstd(packed: BinaryIO, max_window_size: int = 0) -> BinaryIO:
