@@ -104,15 +104,16 @@ def run_pytest(paths: list[str], options: list[str], shown: TextIO | None = None
         report, started = Path(folder, "report.xml"), Path(folder, "started")
         print(f"\n== pytest {' '.join(paths)}", file=shown, flush=True)
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *paths, *options]
-        environment = {**os.environ, STARTED: str(started)}
+        # Where native code ends a process, also after the last test, it says which threads did what.
+        environment = {**os.environ, STARTED: str(started), "PYTHONFAULTHANDLER": "1"}
         with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=shown, stderr=shown) as process:
             ended = wait_for_end(process, report)
         code = process.returncode
         if not ended:
             message = f"{' '.join(paths)}: a thread that a test left kept the process from its end"
-            return count_report(report, 0) + Count(failed=(message,))
+            return count_report(report, 0, " ".join(paths)) + Count(failed=(message,))
         if report.exists():
-            return count_report(report, code)
+            return count_report(report, code, " ".join(paths))
         last = started.read_text() if started.exists() else "no test"
         return Count(failed=(f"{' '.join(paths)}: ended with exit code {code} while it ran {last}",))
 
@@ -129,8 +130,8 @@ def wait_for_end(process: subprocess.Popen[bytes], report: Path) -> bool:
     return True
 
 
-def count_report(report: Path, code: int) -> Count:
-    """The results in a JUnit report of a process that ended with this exit code."""
+def count_report(report: Path, code: int, paths: str) -> Count:
+    """The results in the JUnit report of a process that ran the tests in these folders, and its exit code."""
     root = Xml.parse(report).getroot()
     seconds: Counter[str] = Counter()
     failed: list[str] = []
@@ -141,7 +142,7 @@ def count_report(report: Path, code: int) -> Count:
     tests, skipped = (sum(int(suite.get(name, 0)) for suite in suites) for name in ("tests", "skipped"))
     passed = max(tests - len(failed) - skipped, 0)
     if not failed and code != 0:  # nothing collected, an internal error, an interruption
-        failed = [f"pytest ended with exit code {code}, and no test failed"]
+        failed = [f"{paths}: pytest ended with exit code {code}, and no test failed"]
     return Count(passed, tuple(failed), skipped, seconds)
 
 

@@ -21,6 +21,7 @@ from penstock.cli.commands.dev.event_queue import EventQueue, PressedKey
 from penstock.cli.commands.dev.folder_plan import FolderPlanner
 from penstock.cli.commands.dev.temporary_server import TemporaryServer
 from penstock.cli.commands.dev.terminal import BottomLine
+from penstock.cli.interrupts import interrupted_by_signals
 from penstock.model.deployment import Deployment
 from python_projects import write_project
 from unit.cli.conftest import SOURCE
@@ -286,3 +287,29 @@ def test_without_a_terminal_plans_are_text(project: Path) -> None:
         os.kill(dev.pid, signal.SIGINT)
         out, _ = dev.communicate(timeout=30)
         assert (dev.returncode, out) == (130, "")
+
+
+def test_a_signal_that_reaches_another_thread_ends_the_wait() -> None:
+    queue, waiting, ended = EventQueue(), threading.get_native_id(), threading.Event()
+    unheard: list[str] = []
+
+    def interrupt() -> None:
+        status = Path(f"/proc/self/task/{waiting}/stat")
+        wait_until(lambda: status.read_text().rsplit(")", 1)[1].split()[0] == "S")
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        if not ended.wait(30):
+            unheard.append("the signal")
+            queue.put(PressedKey("late"))
+
+    other = threading.Thread(target=interrupt)
+
+    def wait_for_event() -> None:
+        other.start()
+        queue.wait()
+
+    with interrupted_by_signals(), pytest.raises(KeyboardInterrupt):
+        wait_for_event()
+    ended.set()
+    other.join()
+    queue.close()
+    assert not unheard

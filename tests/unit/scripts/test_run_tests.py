@@ -35,7 +35,7 @@ def test_passed_failed_and_skipped(run_tests: ModuleType, tmp_path: Path) -> Non
         '<testcase classname="b" name="y"><error message="no server"/></testcase>'
         '<testcase classname="b" name="z"><skipped message="no"/></testcase>'
     )
-    found = run_tests.count_report(report(tmp_path, cases, tests=10, skipped=3), 1)
+    found = run_tests.count_report(report(tmp_path, cases, tests=10, skipped=3), 1, "tests/unit")
     assert (found.passed, found.skipped) == (5, 3)
     assert found.failed == ("a::x: assert 1 == 2", "b::y: no server")
 
@@ -43,7 +43,7 @@ def test_passed_failed_and_skipped(run_tests: ModuleType, tmp_path: Path) -> Non
 def test_the_seconds_of_each_file(run_tests: ModuleType, tmp_path: Path) -> None:
     cases = "".join(f'<testcase classname="{name}" time="{took}"/>' for name, took in [("a", 2), ("b", 1), ("a", 3.5)])
     path = report(tmp_path, cases, tests=3)
-    found = run_tests.count_report(path, 0) + run_tests.count_report(path, 0)
+    found = run_tests.count_report(path, 0, "tests/unit") + run_tests.count_report(path, 0, "tests/unit")
     assert (found.passed, found.seconds.most_common()) == (6, [("a", 11.0), ("b", 2.0)])
 
 
@@ -90,8 +90,8 @@ def test_what_runs_beside_the_others_is_shown_whole_and_counts(
 
 
 def test_an_exit_code_that_no_test_explains_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
-    (failed,) = run_tests.count_report(report(tmp_path, "", tests=0), 5).failed
-    assert failed == "pytest ended with exit code 5, and no test failed"
+    (failed,) = run_tests.count_report(report(tmp_path, "", tests=0), 5, "tests/flow").failed
+    assert failed == "tests/flow: pytest ended with exit code 5, and no test failed"
 
 
 def test_a_folder_without_tests_of_the_kind_is_none_and_nothing_at_all_is_no_success(
@@ -104,7 +104,7 @@ def test_a_folder_without_tests_of_the_kind_is_none_and_nothing_at_all_is_no_suc
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
     assert run_tests.run_pytest(["tests/unit"], ["-m", "slow"]) == run_tests.Count()
     (failed,) = run_tests.run_pytest(["tests/empty"], ["-m", "slow"]).failed
-    assert failed == "pytest ended with exit code 5, and no test failed"
+    assert failed == "tests/empty: pytest ended with exit code 5, and no test failed"
     assert (run_tests.main([]), run_tests.main(["--slow"])) == (0, 1)
 
 

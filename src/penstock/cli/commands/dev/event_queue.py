@@ -1,7 +1,7 @@
 """What happens while `penstock dev` runs: saves, keys, and what becomes of work in other threads.
 
 In: events of threads, and the bytes of a keyboard. Out: one event at a time, for the main thread. Invariant: waiting
-costs no time of the processor, and a signal ends it.
+costs no time of the processor, and a signal ends it, whichever thread it reaches.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,7 +100,12 @@ class EventQueue:
 
     def _listen(self) -> None:
         sources = [self._heard] if self._keyboard is None else [self._heard, self._keyboard]
-        ready, _, _ = select.select(sources, [], [])
+        # A signal may reach another thread, or this one just before it waits: only the bell then ends the wait.
+        earlier = signal.set_wakeup_fd(self._bell, warn_on_full_buffer=False)
+        try:
+            ready, _, _ = select.select(sources, [], [])
+        finally:
+            signal.set_wakeup_fd(earlier)
         if self._heard in ready:
             os.read(self._heard, 4096)
         if self._keyboard is not None and self._keyboard in ready:
