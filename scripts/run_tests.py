@@ -39,6 +39,9 @@ EXIT_SECONDS = 60.0
 STARTED = "PENSTOCK_TEST_STARTED"
 """The file into which a test process writes the name of the test it runs. Where it is named, a folder whose tests are
 all of the other kind is no failure (tests/conftest.py)."""
+CRASH = "PENSTOCK_TEST_CRASH"
+"""The file into which a test process writes what its threads did if native code ends it after the last test."""
+CRASH_CHARACTERS = 1_500
 
 
 @dataclass(frozen=True)
@@ -101,19 +104,18 @@ def run_pytest_beside(paths: list[str], options: list[str]) -> Count:
 def run_pytest(paths: list[str], options: list[str], shown: TextIO | None = None) -> Count:
     """Runs pytest, which prints to `shown` if there is one."""
     with tempfile.TemporaryDirectory() as folder:
-        report, started = Path(folder, "report.xml"), Path(folder, "started")
+        report, started, crash = (Path(folder, name) for name in ("report.xml", "started", "crash"))
         print(f"\n== pytest {' '.join(paths)}", file=shown, flush=True)
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *paths, *options]
-        # Where native code ends a process, also after the last test, it says which threads did what.
-        environment = {**os.environ, STARTED: str(started), "PYTHONFAULTHANDLER": "1"}
+        environment = {**os.environ, STARTED: str(started), CRASH: str(crash)}
         with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=shown, stderr=shown) as process:
             ended = wait_for_end(process, report)
         code = process.returncode
         if not ended:
             message = f"{' '.join(paths)}: a thread that a test left kept the process from its end"
-            return count_report(report, 0, " ".join(paths)) + Count(failed=(message,))
+            return count_report(report, 0, "") + Count(failed=(message,))
         if report.exists():
-            return count_report(report, code, " ".join(paths))
+            return count_report(report, code, f"{' '.join(paths)}: {crash_line(crash)}")
         last = started.read_text() if started.exists() else "no test"
         return Count(failed=(f"{' '.join(paths)}: ended with exit code {code} while it ran {last}",))
 
@@ -130,8 +132,8 @@ def wait_for_end(process: subprocess.Popen[bytes], report: Path) -> bool:
     return True
 
 
-def count_report(report: Path, code: int, paths: str) -> Count:
-    """The results in the JUnit report of a process that ran the tests in these folders, and its exit code."""
+def count_report(report: Path, code: int, about: str) -> Count:
+    """The results in a JUnit report of a process that ended with this exit code; `about` is what is known of it."""
     root = Xml.parse(report).getroot()
     seconds: Counter[str] = Counter()
     failed: list[str] = []
@@ -142,8 +144,14 @@ def count_report(report: Path, code: int, paths: str) -> Count:
     tests, skipped = (sum(int(suite.get(name, 0)) for suite in suites) for name in ("tests", "skipped"))
     passed = max(tests - len(failed) - skipped, 0)
     if not failed and code != 0:  # nothing collected, an internal error, an interruption
-        failed = [f"{paths}: pytest ended with exit code {code}, and no test failed"]
+        failed = [f"pytest ended with exit code {code}, and no test failed: {about}"]
     return Count(passed, tuple(failed), skipped, seconds)
+
+
+def crash_line(crash: Path) -> str:
+    """What each thread did when native code ended the process after its last test; nothing if it did not."""
+    told = crash.read_text(errors="replace") if crash.exists() else ""
+    return " ".join(told.split())[:CRASH_CHARACTERS]
 
 
 def failure_line(case: Xml.Element, result: Xml.Element) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 from pathlib import Path
@@ -19,6 +20,13 @@ def pytest_configure() -> None:
     that tests start."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Native code may end the process while it exits, when pytest listens no more: then this file says how."""
+    if named := os.environ.get("PENSTOCK_TEST_CRASH"):
+        faulthandler.enable(os.open(named, os.O_WRONLY | os.O_CREAT))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

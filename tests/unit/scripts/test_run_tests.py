@@ -91,7 +91,22 @@ def test_what_runs_beside_the_others_is_shown_whole_and_counts(
 
 def test_an_exit_code_that_no_test_explains_is_a_failure(run_tests: ModuleType, tmp_path: Path) -> None:
     (failed,) = run_tests.count_report(report(tmp_path, "", tests=0), 5, "tests/flow").failed
-    assert failed == "tests/flow: pytest ended with exit code 5, and no test failed"
+    assert failed == "pytest ended with exit code 5, and no test failed: tests/flow"
+
+
+def test_what_ends_a_process_after_its_last_test_is_named(
+    run_tests: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tests" / "unit").mkdir(parents=True)
+    (tmp_path / "tests" / "unit" / "test_quick.py").write_text(
+        "import atexit, ctypes\n\ndef crash_at_exit():\n    ctypes.string_at(0)\n\n"
+        "def test_quick():\n    atexit.register(crash_at_exit)\n"
+    )
+    (tmp_path / "tests" / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    (failed,) = run_tests.run_pytest(["tests/unit"], []).failed
+    assert failed.startswith("pytest ended with exit code -11, and no test failed: tests/unit: Fatal Python error")
+    assert "in crash_at_exit" in failed
 
 
 def test_a_folder_without_tests_of_the_kind_is_none_and_nothing_at_all_is_no_success(
@@ -104,7 +119,7 @@ def test_a_folder_without_tests_of_the_kind_is_none_and_nothing_at_all_is_no_suc
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
     assert run_tests.run_pytest(["tests/unit"], ["-m", "slow"]) == run_tests.Count()
     (failed,) = run_tests.run_pytest(["tests/empty"], ["-m", "slow"]).failed
-    assert failed == "tests/empty: pytest ended with exit code 5, and no test failed"
+    assert failed == "pytest ended with exit code 5, and no test failed: tests/empty: "
     assert (run_tests.main([]), run_tests.main(["--slow"])) == (0, 1)
 
 
