@@ -25,6 +25,7 @@ OF_VERSION = {
     3: "fc6b89df3310842d",
     4: "770a5ff2d9742153",
     5: "18fbc24dbb262cb2",
+    6: "42805e511a1dc143",
 }
 """What the statements of each version hash to."""
 

@@ -15,11 +15,12 @@ from penstock.postgres.capture.records import DEFINITIONS, CaptureRecord
 from penstock.postgres.capture.schemas import table_descriptions
 from penstock.postgres.capture.schemas.schema_tracker import MESSAGE_PREFIX
 from penstock.postgres.capture.schemas.table_descriptions import EVENT_TRIGGERS
+from penstock.postgres.capture.stream import slot_place
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
 from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE
 
-SETUP_VERSION = 5
+SETUP_VERSION = 6
 """Of what setup makes for a capture, here and in `setup`: whoever changes that takes the next number. A capture from
 before there were versions has 0."""
 _MARK = f"penstock setup {SETUP_VERSION}"
@@ -31,6 +32,7 @@ _TABLES = (
     known_columns.DEFINITION,
     consumer_records.DEFINITION,
     delivery_records.DEFINITION,
+    slot_place.DEFINITION,
 )
 _EMIT = f"""
     SELECT {SNAPSHOT} INTO found FROM {SOURCE} WHERE {IS_TABLE} AND c.oid = changed.objid;

@@ -37,6 +37,7 @@ from penstock.postgres.capture.stream.pgoutput import (
     Update,
 )
 from penstock.postgres.capture.stream.replication import Received, ReplicationStream
+from penstock.postgres.capture.stream.slot_place import SlotPlace
 from penstock.postgres.capture.table_delivery import CapturePace, DeliveryContext, TableDelivery
 from penstock.postgres.capture.table_reads import TableReads
 from penstock.postgres.capture.table_rows import open_reader
@@ -92,6 +93,8 @@ class Producer:
             opened.callback(reads.close)
             stream = ReplicationStream(self._dsn, capture.slot, capture.publications)
             opened.callback(stream.close)
+            if (moved := SlotPlace(connection, self._name).moved()) is not None:
+                raise moved
             self._begin_route(ConsumerRecords(connection))  # the slot is ours: no other producer delivers elsewhere
             run = _StreamRun(context, stream, reads, self._columns(connection))
             log.info("capture %s reads slot %s", capture.name, capture.slot)
@@ -121,6 +124,7 @@ class _StreamRun:
         self._columns = columns
         connection, self._descriptions = columns.connection, columns.descriptions
         self._consumers = ConsumerRecords(connection)
+        self._place = SlotPlace(connection, context.capture.name)
         self._tracker = SchemaTracker(connection, self._descriptions)
         self._values = UnchangedValues(connection, self._descriptions, self._tracker.type_name)
         self._tables: dict[int, TableDelivery] = {}
@@ -162,6 +166,7 @@ class _StreamRun:
         for each in self._tables.values():
             each.flush_whole()
         self._noted = float("-inf")
+        self._place.hurry()
         self._confirm()
         self._acknowledge(float("inf"))
 
@@ -284,7 +289,7 @@ class _StreamRun:
         waiting = [at for each in self._tables.values() if (at := each.confirmable()) is not None]
         at = min(waiting, default=self._all_received())
         if self._note_sent():
-            self._stream.confirm(at)
+            self._stream.confirm(self._place.confirmable(at, self._context.pace.acknowledge))
         self._stream.beat()
 
     def _note_sent(self) -> bool:

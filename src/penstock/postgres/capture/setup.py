@@ -29,6 +29,7 @@ from penstock.postgres.capture.known_columns import accept_columns
 from penstock.postgres.capture.records import CapturedTable, CaptureRecords
 from penstock.postgres.capture.schemas.schema_tracker import identity_key
 from penstock.postgres.capture.schemas.table_descriptions import TableDescriptions
+from penstock.postgres.capture.stream.slot_place import SlotPlace
 from penstock.postgres.capture.table_rows import sql_name, table_sql
 from penstock.postgres.catalog.catalog_reader import read_catalog
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
@@ -110,15 +111,7 @@ def set_up(connection: SourceConnection, capture: str, choices: Sequence[TableCh
     fresh = [each for each in choices if each.name not in known]
     notes = _check_tables(connection, fresh)
     _make_publications(connection, name)
-    if not _rows(connection, "SELECT 1 FROM pg_catalog.pg_replication_slots WHERE slot_name = %s", name):
-        if known:
-            notes.append(
-                "the slot was lost and is made anew: all tables are read again. Rows that were deleted meanwhile stay "
-                "in the stores: empty the tables there first"
-            )
-        records.begin(name, name, secrets.token_hex(6))
-        forget_kept_rows(connection, capture)
-        _run(connection, "SELECT pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", name)
+    notes += _make_slot(connection, records, capture)
     notes += install_triggers(connection)
     for each in fresh:
         _add(connection, records, each)
@@ -281,6 +274,29 @@ def _make_publications(connection: SourceConnection, name: str) -> None:
         if not _rows(connection, "SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = %s", each):
             options = f"publish = '{publish}', publish_via_partition_root = true"
             _run(connection, f"CREATE PUBLICATION {sql_name(each)} WITH ({options})")
+
+
+def _make_slot(connection: SourceConnection, records: CaptureRecords, capture: str) -> list[str]:
+    """Make the slot where there is none that has all changes. Returns what is worth knowing."""
+    name, place = f"penstock_{capture}", SlotPlace(connection, capture)
+    slots = _rows(connection, "SELECT wal_status FROM pg_catalog.pg_replication_slots WHERE slot_name = %s", name)
+    is_whole = bool(slots) and slots != [("lost",)] and place.moved() is None
+    notes: list[str] = []
+    if not is_whole:
+        if records.tables():
+            notes.append(
+                "the slot was lost and is made anew: all tables are read again. Rows that were deleted meanwhile stay "
+                "in the stores: empty the tables there first. Of tables that are captured with --insert-only, rows "
+                "that were inserted meanwhile are in no store: bring them there by hand"
+            )
+        if slots:
+            _run(connection, "SELECT pg_catalog.pg_drop_replication_slot(%s)", name)
+        records.begin(name, name, secrets.token_hex(6))
+        forget_kept_rows(connection, capture)
+        place.forget()
+        _run(connection, "SELECT pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", name)
+    place.begin()
+    return notes
 
 
 def _withdraw_heirs(connection: SourceConnection, records: CaptureRecords) -> None:

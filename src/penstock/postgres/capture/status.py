@@ -17,6 +17,7 @@ from penstock.postgres.capture.installation import OtherSetup, check_setup
 from penstock.postgres.capture.kept_rows import KeptCount, KeptKey, count_kept_rows
 from penstock.postgres.capture.lost_values import lost_alarms
 from penstock.postgres.capture.records import CapturedTable, CaptureRecord, CaptureRecords
+from penstock.postgres.capture.stream.slot_place import SlotPlace
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
 from penstock.postgres.delivery.consumer_progress import NotCaptured
@@ -129,6 +130,7 @@ def read_status(connection: SourceConnection, name: str) -> CaptureStatus:
     lag = max((*(each.seconds for each in acknowledged), *(each.seconds for each in sent)), default=None)
     alarms = (
         *_setup_alarms(connection, capture),
+        *_place_alarms(SlotPlace(connection, name)),
         *_alarms(slot, tables, unread),
         *_publication_alarms(connection, capture),
         *_stop_alarms(connection, name),
@@ -213,7 +215,7 @@ def _alarms(slot: SlotStatus | None, tables: Sequence[TableStatus], unread: Sequ
         found.append("the slot is gone: changes since are lost to the capture; `penstock cdc setup` makes it anew")
     elif slot.wal_status == "lost":
         found.append(
-            "the slot is lost, since too much was written while it was not read: `cdc remove --capture`, `cdc setup`"
+            "the slot is lost, since too much was written while it was not read: `penstock cdc setup` makes it anew"
         )
     else:
         found += _slot_alarms(slot)
@@ -246,6 +248,12 @@ def _setup_alarms(connection: SourceConnection, capture: CaptureRecord) -> list[
     except OtherSetup as error:
         return [f"{error.message}: {error.hint}"]
     return []
+
+
+def _place_alarms(place: SlotPlace) -> list[str]:
+    """Why no producer begins, if somebody has moved the slot."""
+    moved = place.moved()
+    return [f"{moved.message}: {moved.hint}"] if moved is not None else []
 
 
 def _stop_alarms(connection: SourceConnection, name: str) -> list[str]:
