@@ -119,3 +119,27 @@ def test_inserted_rows_that_a_strange_consumer_may_have_taken(source: Source, na
                 world.work_without_consumers().apply([side.store], Phase.at_lsn)
     finally:
         world.close()
+
+
+def test_a_strange_consumer_beside_one_that_is_known(source: Source, nats: NatsServer) -> None:
+    """Both take rows into one store, and only one of them stops at the change."""
+    world = BrokerWorld(source, nats, ClickHouseSide())
+    side = world.side
+    beside = side.destination()
+    beside.name = "beside"
+    with ExitStack() as stack:
+        stack.callback(world.close)
+        stack.enter_context(world.consuming())
+        source.wait_until_stored(side.name)
+        world.develop("swap", 0, 1)
+        world.work().apply([side.store], Phase.pre)
+        world.migrate()
+        assert world.statement is None, "the gate is open"
+        world.write([(4, 3), (2, 2)])
+        wait_until(lambda: bool(world.stops.reached()), 30)
+        strange = UnknownConsumer(NatsBroker(nats.url, source.name), beside)
+        stack.callback(strange.stop)
+        wait_until(lambda: [4] in side.rows(world.name, ["id"]), 30)
+        strange.stop()
+        world.write([(5, 3)])
+        world.check()

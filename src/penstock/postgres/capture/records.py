@@ -230,6 +230,12 @@ class CaptureRecords:
         statement = f"UPDATE {OWN_SCHEMA}.captured_tables SET read_version = NULL, read_done = false {this}"
         self._source.run(statement, self._name, table.oid, lsn_text(lsn))
 
+    def read_again(self, store: str) -> None:
+        """Read a table again, by its name in the stores."""
+        this = "WHERE capture = %s AND store = %s AND NOT insert_only"
+        statement = f"UPDATE {OWN_SCHEMA}.captured_tables SET read_version = NULL, read_done = false {this}"
+        self._source.run(statement, self._name, store)
+
     def note_lost(self, table: CapturedTable, upto: Position, rows: Mapping[tuple[str, Reason], int]) -> None:
         """So many rows of a table are without a value of which column."""
         note_lost(self._source.connection, (self._name, table.oid), upto, rows)

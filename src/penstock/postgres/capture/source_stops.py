@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from penstock.postgres.application.change_stop import ChangeStop, RowPlaces, stop_of
 from penstock.postgres.application.stop_records import StopRecords
+from penstock.postgres.capture.records import CaptureRecords
 from penstock.postgres.capture.source_session import SourceSession
 from penstock.postgres.catalog.lsn import lsn_text
 
@@ -30,5 +31,9 @@ class SourceStops:
         self._session.run(lambda source: StopRecords(source).reach(stop, name, lsn_text(lsn)))
 
     def doubt(self, stop: ChangeStop) -> None:
-        """Rows that wait at a stop may be from before its change."""
+        """Rows that wait at a stop may be from before its change, or are in the store already."""
         self._session.run(lambda source: StopRecords(source).doubt(stop.store, stop.migration))
+
+    def read_again(self, store: str) -> None:
+        """Let a table, by its name in the stores, be read again."""
+        self._session.run(lambda source: CaptureRecords(source, self._capture).read_again(store))

@@ -2,12 +2,14 @@
 
 In: packages. Out: those that may go, at the store. Invariant: whether rows may go is asked before each package, so that
 none of a form behind the change is stored before the store has the change, and none of before after it. Of a package
-that has rows of both sides, which look the same, the first go, and the others wait.
+that has rows of both sides, which look the same, the first go, and the others wait. Where somebody else has stored rows
+that wait here, who does not stop, the table is read again.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from penstock.errors import Conflict, Failed
@@ -16,6 +18,8 @@ from penstock.postgres.application.change_stop import ChangeStop, RowPlaces
 from penstock.postgres.catalog.schema_form import schema_form
 from penstock.postgres.delivery.destination import Delivered, Destination, ForwardingDestination
 from penstock.postgres.packages.package import Package, RowPackage
+
+log = logging.getLogger("penstock.cdc")
 
 
 class WaitsForChange(Conflict):
@@ -53,7 +57,20 @@ class ChangeStops(Protocol):
         """A consumer stands at a stop, before rows from an LSN on. Raises Failed, Unavailable."""
 
     def doubt(self, stop: ChangeStop) -> None:
-        """Rows that wait at a stop may be from before its change. Raises Failed, Unavailable."""
+        """Rows that wait at a stop may be from before its change, or are in the store already: once that has the change
+        the table is read again. Raises Failed, Unavailable."""
+
+    def read_again(self, store: str) -> None:
+        """Let a table, by its name in the stores, be read again. Raises Failed, Unavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """A stop at which rows wait."""
+
+    stop: ChangeStop
+    first: Position
+    """Of the rows that wait."""
 
 
 class StoppingDestination(ForwardingDestination):
@@ -65,6 +82,8 @@ class StoppingDestination(ForwardingDestination):
         self._early: dict[tuple[str, str], Delivered] = {}
         """By source and table, the rows of a package that were stored while those behind them wait: whoever delivers
         it does not know of them."""
+        self._standing: dict[tuple[str, str], _Standing] = {}
+        """By source and table, where rows wait."""
 
     def deliver(self, package: Package) -> Delivered:
         """Raises WaitsForChange, LateRows, and what the store raises."""
@@ -76,6 +95,7 @@ class StoppingDestination(ForwardingDestination):
         done = early
         if left.rows:
             self._check(left)
+            self._leave(left)
             done = self._store.deliver(left)
             done = replace(done, set_aside=done.set_aside + early.set_aside)
         self._early.pop(key, None)
@@ -92,7 +112,32 @@ class StoppingDestination(ForwardingDestination):
         if _is_read(package) and package.as_of is None:
             self._stops.doubt(stop)  # an earlier release did not say where in the log they were read
         self._stops.reach(stop, self.name, _places(waiting).first)
+        self._stand(waiting, stop)
         raise WaitsForChange(str(name), stop)
+
+    def _stand(self, package: RowPackage, stop: ChangeStop) -> None:
+        """Rows wait at a stop, unless somebody else stores them."""
+        standing = self._standing.setdefault((package.source, package.store), _Standing(stop, package.rows[0].position))
+        if self._is_stored(package, standing):
+            self._stops.doubt(stop)
+
+    def _leave(self, package: RowPackage) -> None:
+        """Rows go on from where they waited, if they did."""
+        standing = self._standing.pop((package.source, package.store), None)
+        if standing is not None and self._is_stored(package, standing):
+            self._stops.read_again(package.store)
+
+    def _is_stored(self, package: RowPackage, standing: _Standing) -> bool:
+        """Whether somebody else has stored rows that wait here."""
+        self._store.forget_position(package.source, package.store)
+        at = self._store.position(package.source, package.store)
+        if at is None or at < standing.first:
+            return False
+        log.warning(
+            "another consumer stores rows of %s in %s, and does not stop at %s: it is read again. Start one only",
+            *(package.schema.table, self.name, standing.stop.migration),
+        )
+        return True
 
     def _store_earlier(self, package: RowPackage, stop: ChangeStop) -> Position | None:
         """Store the rows of a package that are from before a change, where its forms do not tell them from those behind

@@ -58,6 +58,7 @@ class Stops:
     stops: Sequence[ChangeStop]
     reached: list[int] = field(default_factory=list)
     doubted: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
 
     def stop_of(self, form: str, places: RowPlaces) -> ChangeStop | None:
         return stop_of(self.stops, form, places)
@@ -67,6 +68,9 @@ class Stops:
 
     def doubt(self, stop: ChangeStop) -> None:
         self.doubted.append(stop.migration)
+
+    def read_again(self, store: str) -> None:
+        self.read.append(store)
 
 
 def package(*lsns: int) -> RowPackage:
@@ -125,3 +129,23 @@ def test_rows_that_were_read_are_not_late_by_their_version() -> None:
     for as_of in (5, None):
         with pytest.raises(LateRows):
             StoppingDestination(Store(), Stops([done])).deliver(replace(read, as_of=as_of))
+
+
+@pytest.mark.parametrize("when", ["while it waits", "at the end"])
+def test_rows_that_somebody_else_stores_while_they_wait(when: str) -> None:
+    """Whoever has no DSN of the source does not stop: what is stored too early is read again."""
+    store, stops = Store(), Stops([SECOND])
+    stopping, waiting = StoppingDestination(store, stops), package(3, 4)
+    with pytest.raises(WaitsForChange):
+        stopping.deliver(waiting)
+    assert (stops.doubted, stops.read) == ([], [])
+    store.deliver(package(3))
+    following = replace(package(4), after=(3, 0))
+    if when == "while it waits":
+        with pytest.raises(WaitsForChange):
+            stopping.deliver(following)
+    stops.stops = [replace(SECOND, is_done=True)]
+    stopping.deliver(following)
+    assert (stops.doubted, stops.read) == (["2"] if when == "while it waits" else [], ["t"])
+    stopping.deliver(replace(package(5), after=(4, 0)))
+    assert stops.read == ["t"], "once"
