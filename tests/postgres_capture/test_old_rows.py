@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.postgres.capture.status import read_status
 from penstock.postgres.migration.operation import Phase
 from postgres_capture.conftest import Source
 from postgres_capture.deployment_world import StoreSide, World
@@ -79,5 +80,29 @@ def test_a_value_that_is_the_same_in_production_costs_no_reading(source: Source)
         world.migrate()
         world.settle()
         assert source.rows("SELECT read_version::text FROM penstock.captured_tables WHERE capture = '{s}'") == reads
+    finally:
+        world.close()
+
+
+def test_of_a_table_that_is_not_read_again_somebody_is_told(source: Source) -> None:
+    """Its inserted rows only are captured: those that are there keep what they have in the store."""
+    world = World(source, ClickHouseSide())
+    try:
+        source.wait_until_stored(world.side.name)
+        source.remove(world.name)
+        source.set_up(world.name, insert_only=(world.name,))
+        table = f"ALTER TABLE {source.schema}.{world.name}"
+        statement = f"{table} ADD made text DEFAULT 'run {{}}'; {table} ALTER made DROP DEFAULT; {table} ADD seven int"
+        statement += f" DEFAULT 7; {table} ADD at timestamptz DEFAULT now()"
+        world.observe(statement.format(1))
+        world.statement = statement.format(2)
+        world.apply(Phase.pre)
+        world.migrate()
+        assert world.statement is None, "the gate is open"
+        world.apply(Phase.post)
+        told = [each for each in read_status(source.connection, source.name).alarms if "not read again" in each]
+        columns = source.rows("SELECT column_name FROM penstock.lost_values WHERE capture = '{s}' ORDER BY 1")
+        assert columns == [("at",), ("made",)]
+        assert len(told) == 2
     finally:
         world.close()

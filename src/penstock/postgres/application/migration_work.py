@@ -22,7 +22,7 @@ from penstock.postgres.application.source_state import SourceStage, SourceState
 from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.application.table_consumers import FedStore, TableConsumers
 from penstock.postgres.migration.migration import Migration
-from penstock.postgres.migration.old_rows import has_other_old_rows
+from penstock.postgres.migration.old_rows import columns_of_postgres, computed_columns
 from penstock.postgres.migration.operation import ChangeType, Operation, Phase
 from penstock.postgres.stores.migration_store import MigrationStore
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase
@@ -88,19 +88,20 @@ class MigrationWork:
 
     def _read_old_rows(self) -> None:
         """Once, behind each migration that a store has begun: have those rows read again whose values only Postgres
-        knows. Where it did not write them anew, nothing in its log or files says that they changed."""
+        knows. Where it did not write them anew, nothing in its log or files says that they changed. Of a table that is
+        not read again, somebody is told."""
         begun = {each.key.migration for each in self.journal.records()}
         for migration in self.migrations:
             has = self.state.stages[migration.id] is SourceStage.after
-            if has and migration.id in begun and self._changes_old_rows(migration) and not self._is_read(migration):
-                self.stops.read_again(self.state.tables[migration.id].oid)
+            if not has or migration.id not in begun or self._is_read(migration):
+                continue
+            table = self.state.tables[migration.id]
+            computed = computed_columns(migration, self._operations_behind(migration), table)
+            changes_types = any(isinstance(each, ChangeType) for each in migration.of_phase(Phase.at_lsn))
+            if migration.rewrites or changes_types or computed:
+                self.stops.read_again(table.oid)
+                self.stops.note_unread(table.oid, columns_of_postgres(migration) | computed)
                 self.journal.position_of(_reading(migration.id))
-
-    def _changes_old_rows(self, migration: Migration) -> bool:
-        """Whether rows that are there have other values behind it than its file says."""
-        rewrites = migration.rewrites or any(isinstance(each, ChangeType) for each in migration.of_phase(Phase.at_lsn))
-        table = self.state.tables[migration.id]
-        return rewrites or has_other_old_rows(migration, self._operations_behind(migration), table)
 
     def _operations_behind(self, migration: Migration) -> Iterator[Operation]:
         """The operations of the later migrations of its table that Postgres has."""

@@ -35,6 +35,9 @@ _PLACES = ", ".join(
 )
 _NOW = "SELECT pg_catalog.pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 _CAPTURED = f"{OWN_SCHEMA}.captured_tables"
+_LOST = f"{OWN_SCHEMA}.lost_values"
+UNREAD = "unread"
+"""Why stores have other values: these rows are not read again."""
 
 
 class StopRecords:
@@ -138,6 +141,18 @@ class StopRecords:
         if self._source.has_table(_CAPTURED):
             assigned = "read_version = NULL, read_done = false"
             self._source.run(f"UPDATE {_CAPTURED} SET {assigned} WHERE oid = %s AND NOT insert_only", table)
+
+    def note_unread(self, table: int, columns: Collection[str]) -> None:
+        """The rows that a table (by OID) had have other values in these columns than stores: of captures that do not
+        read it again that is written down, once."""
+        if self._source.has_table(_LOST):
+            for each in columns:
+                self._source.run(
+                    f"""INSERT INTO {_LOST} (capture, oid, column_name, reason, rows, upto)
+                    SELECT capture, oid, %s, '{UNREAD}', 0, '{{}}' FROM {_CAPTURED} WHERE oid = %s AND insert_only
+                    ON CONFLICT DO NOTHING""",
+                    *(each, table),
+                )
 
     def has_inserts_only(self, table: int) -> bool:
         """Whether a capture takes only the inserted rows of a table (by OID), which cannot be read again."""

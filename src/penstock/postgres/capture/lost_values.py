@@ -1,4 +1,5 @@
-"""Values of rows that could not be had any more when the row was delivered: what somebody is told of.
+"""Values of rows that could not be had any more when the row was delivered, or that a migration changed in rows that
+are not read again: what somebody is told of.
 
 In: the rows of a package. Out: `penstock.lost_values` in the source, and sentences for `cdc status`. Invariant: it is
 written down before the rows are delivered, so that no row is without a value and nobody knows.
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.model.cursor import Position
+from penstock.postgres.application.stop_records import UNREAD
 from penstock.postgres.capture.unchanged_values import Reason
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
@@ -61,8 +63,17 @@ def lost_alarms(connection: SourceConnection, capture: str) -> list[str]:
             (capture,),
         )
         found: list[tuple[Any, ...]] = cursor.fetchall()
-    return [
+    return [_alarm(*each) for each in found]
+
+
+def _alarm(table: str, column: str, reason: str, rows: int) -> str:
+    if reason == UNREAD:
+        return (
+            f"rows of {table} that were there when a migration changed `{column}` have other values in Postgres than "
+            "in the stores: a table that is captured with --insert-only is not read again. Put them right there "
+            f"(`DELETE FROM {TABLE}` when that is done)"
+        )
+    return (
         f"{rows} rows of {table} were delivered without a large value of `{column}` that an UPDATE had left as it was: "
         f"{_WHY[reason]} (`DELETE FROM {TABLE}` when you have seen it)"
-        for table, column, reason, rows in found
-    ]
+    )
