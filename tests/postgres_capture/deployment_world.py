@@ -199,7 +199,7 @@ class World:
 
     def work(self) -> MigrationWork:
         catalog = read_catalog(self.source.connection, [self.source.schema])
-        state = source_state(catalog, MigrationHistory(tuple(self.migrations)), self.journal.marks())
+        state = source_state(catalog, MigrationHistory(tuple(self.migrations)), self.journal.memory())
         now = lambda: datetime.now(timezone.utc)  # noqa: E731
         return MigrationWork(self.migrations, state, self.journal, self.stops, timedelta(0), now)
 

@@ -173,8 +173,15 @@ class MigrationWork:
             if record is None or not record.is_confirmed:
                 return f"phase {earlier.value} of the migration"
         if self.state.stages[migration.id] is not SourceStage.after:
-            return "Postgres to have the migration"
+            return f"Postgres to have the migration{self._alike(migration, phase)}"
         return self._consumers_wait(migration, phase, store) or self._store_waits(store, migration, phase)
+
+    def _alike(self, migration: Migration, phase: Phase) -> str:
+        """What to do where Postgres may have it, and looks the same."""
+        if migration.id not in self.state.alike:
+            return ""
+        command = f"penstock migrations apply --phase {phase.value} --by-hand"
+        return f" (the table looks the same with it and without it: if Postgres has it, `{command}` says so)"
 
     def _store_waits(self, store: MigrationStore, migration: Migration, phase: Phase) -> str | None:
         """What a store has to read by the names of before. Where rows come without a stop that would never end, and the
@@ -298,7 +305,10 @@ class MigrationWork:
                     continue
                 has = self.state.stages[migration.id] is SourceStage.after
                 if phase is not Phase.pre and not has:
-                    continue
+                    if migration.id not in self.state.alike:
+                        continue
+                    self.journal.position_of(migration.id)  # Postgres has it from now on
+                    has = True
                 if has:
                     self._refuse_difference(store, migration)
                 made_of = operations_fingerprint(migration, phase)

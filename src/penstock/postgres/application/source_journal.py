@@ -15,7 +15,14 @@ from penstock.errors import Conflict
 from penstock.postgres.application.consumer_records import ConsumerRecords
 from penstock.postgres.application.phase_record import PhaseKey, PhaseRecord, parse_record
 from penstock.postgres.application.table_consumers import TableConsumers
-from penstock.postgres.application.table_marks import DEFINITION, HAS_COLUMNS, TableMark, read_marks, write_marks
+from penstock.postgres.application.table_marks import (
+    DEFINITION,
+    HAS_COLUMNS,
+    SourceMemory,
+    TableMark,
+    read_marks,
+    write_marks,
+)
 from penstock.postgres.catalog.catalog_reader import OWN_SCHEMA
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.catalog.source_connection import SourceConnection, SourceQueries
@@ -102,12 +109,13 @@ class SourceJournal:
         found = self._own(f"SELECT {age} FROM {OWN_SCHEMA}.migration_positions WHERE migration = %s", migration)
         return float(found[0][0]) if found else 0.0
 
-    def marks(self) -> dict[int, TableMark]:
-        """Where tables were on their chains when that was sure, by OID."""
-        return read_marks(self._source)
+    def memory(self) -> SourceMemory:
+        """What is known of the source from before."""
+        seen = self._own(f"SELECT migration FROM {OWN_SCHEMA}.migration_positions")
+        return SourceMemory(read_marks(self._source), frozenset(str(row[0]) for row in seen))
 
     def note_marks(self, marks: Mapping[int, TableMark]) -> None:
-        """Tables are surely there now. The caller has the lock."""
+        """Tables are there now. The caller has the lock."""
         write_marks(self._source, marks)
 
     def end(self) -> str:

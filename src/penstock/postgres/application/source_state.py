@@ -1,9 +1,9 @@
 """Where Postgres is on the chains of migrations of its tables.
 
-In: the catalog of the source, the migrations, and marks of before. Out: for each migration whether Postgres has it.
-Invariants: that is told by fingerprints; a table with a schema that no migration begins or ends with is in no known
-state; where changes lead back to a schema of before them,
-the columns that were added or touched since a mark tell which it is.
+In: the catalog of the source, the migrations, and what is known of before. Out: for each migration whether Postgres
+has it. Invariants: that is told by fingerprints; a table with a schema that no migration begins or ends with is in no
+known state; where changes lead back to a schema of before them, what was added or touched since a mark tells which it
+is, and where it does not, Postgres is taken to be without them: what waits says so, and what runs too early does not.
 """
 
 from __future__ import annotations
@@ -12,16 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from penstock.postgres.application.table_marks import TableMark
+from penstock.postgres.application.table_marks import KEY, TABLE_NAME, SourceMemory, TableMark, labels_of
 from penstock.postgres.catalog.fingerprint import fingerprint
 from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
 from penstock.postgres.catalog.schema_form import table_form
 from penstock.postgres.migration.migration import Migration, MigrationHistory
 from penstock.postgres.migration.operation import (
     AddColumn,
+    AddEnumValue,
+    ChangeKey,
     ChangeType,
+    DropDefault,
     DropNotNull,
+    Operation,
     RenameColumn,
+    RenameEnumValue,
+    RenameTable,
+    SetDefault,
     SetNotNull,
     SwapColumns,
 )
@@ -49,26 +56,28 @@ class SourceState:
     forms: frozenset[str] = frozenset()
     """The forms that the tables of Postgres have now."""
     marks: Mapping[int, TableMark] = field(default_factory=dict)
-    """Where tables are, by OID, if that is sure."""
+    """Where tables are, by OID."""
+    alike: frozenset[str] = frozenset()
+    """The migrations that Postgres is taken to be without, and with which its tables would look the same."""
 
 
-def source_state(
-    catalog: Catalog, history: MigrationHistory, marks: Mapping[int, TableMark] | None = None
-) -> SourceState:
-    """The stage of each migration. `marks` are those of before."""
+def source_state(catalog: Catalog, history: MigrationHistory, memory: SourceMemory | None = None) -> SourceState:
+    """The stage of each migration."""
     stages: dict[str, SourceStage] = {}
     tables: dict[str, ReplicatedTable] = {}
     undeclared: list[QualifiedName] = []
     found: dict[int, TableMark] = {}
+    alike: set[str] = set()
     for chain in table_chains(history.migrations):
         places = _places(catalog, chain)
-        table, reached, is_sure = _reached(places, chain, marks or {})
-        if table is None:
-            table = _last_table(catalog, chain)
-        elif reached is not None and is_sure:
-            found[table.oid] = TableMark.of(chain[reached - 1].id if reached else None, table)
+        reached = _reached(places, chain, memory or SourceMemory())
         if reached is None:
+            table = _last_table(catalog, chain)
             undeclared.append(chain[-1].table_after)
+        else:
+            table = places[reached]
+            found[table.oid] = TableMark.of(chain[reached - 1].id if reached else None, table)
+            alike |= {each.id for each in chain[reached : max(places)]}
         for at, each in enumerate(chain):
             stage = (
                 SourceStage.unknown if reached is None else SourceStage.after if at < reached else SourceStage.before
@@ -76,7 +85,8 @@ def source_state(
             stages[each.id] = stage
             if table is not None:
                 tables[each.id] = table
-    return SourceState(stages, tables, tuple(undeclared), frozenset(map(table_form, catalog.tables)), found)
+    forms = frozenset(map(table_form, catalog.tables))
+    return SourceState(stages, tables, tuple(undeclared), forms, found, frozenset(alike))
 
 
 def table_chains(migrations: Iterable[Migration]) -> list[list[Migration]]:
@@ -99,21 +109,27 @@ def _places(catalog: Catalog, chain: Sequence[Migration]) -> dict[int, Replicate
     return found
 
 
-def _reached(
-    places: Mapping[int, ReplicatedTable], chain: Sequence[Migration], marks: Mapping[int, TableMark]
-) -> tuple[ReplicatedTable | None, int | None, bool]:
-    """The table, how many migrations of the chain it has, and whether that is sure."""
-    if len(places) > 1:
-        last = max(places)
-        fitting = [
-            at
-            for at, table in places.items()
-            if _fits(table, chain[:at], mark := marks.get(table.oid)) and _is_touched(table, chain[:last], at, mark)
-        ]
-        if fitting:
-            return places[fitting[0]], fitting[0], len(fitting) == 1
-    at = next(iter(places), None)
-    return (None, None, False) if at is None else (places[at], at, len(places) == 1)
+def _reached(places: Mapping[int, ReplicatedTable], chain: Sequence[Migration], memory: SourceMemory) -> int | None:
+    """How many migrations of the chain the table has. Where nothing tells, those that it had before, and no more."""
+    if not places:
+        return None
+    had = [at for at, table in places.items() if _had(chain, table, memory).issuperset(each.id for each in chain[:at])]
+    candidates = [at for at in places if at >= max(had, default=0)]
+    last = max(candidates)
+    fitting = [
+        at
+        for at in candidates
+        if _fits(places[at], chain[:at], mark := memory.marks.get(places[at].oid))
+        and _is_touched(places[at], chain[:last], at, mark)
+    ]
+    return min(fitting or candidates)
+
+
+def _had(chain: Sequence[Migration], table: ReplicatedTable, memory: SourceMemory) -> frozenset[str]:
+    """The migrations that a table is known to have had."""
+    mark, ids = memory.marks.get(table.oid), [each.id for each in chain]
+    at = ids.index(mark.migration) + 1 if mark is not None and mark.migration in ids else 0
+    return memory.had.union(ids[:at])
 
 
 def _fits(table: ReplicatedTable, had: Sequence[Migration], mark: TableMark | None) -> bool:
@@ -141,20 +157,56 @@ def _is_touched(table: ReplicatedTable, chain: Sequence[Migration], at: int, mar
 
 
 def _touching(migrations: Sequence[Migration]) -> list[frozenset[str]]:
-    """The columns whose descriptions migrations change, each by all the names that it has meanwhile; columns that have
-    a name one after the other are not told from each other."""
+    """What migrations change without a new attnum: the descriptions of columns, each by all the names that it has
+    meanwhile, their labels, the name of the table and its key. Columns that have a name one after the other are not
+    told from each other."""
+    operations = [each for migration in migrations for each in _described(migration)]
+    names: list[frozenset[str]] = []
+    for each in operations:
+        if isinstance(each, (RenameColumn, SwapColumns)):
+            names = _joined(names, frozenset((each.name, _other_name(each))))
     found: list[frozenset[str]] = []
-    for operation in (each for migration in migrations for each in migration.operations):
-        match operation:
-            case RenameColumn(name, other) | SwapColumns(name, other):
-                names = frozenset((name, other))
-            case ChangeType(name) | SetNotNull(name) | DropNotNull(name):
-                names = frozenset((name,))
-            case _:
-                continue
-        joined = [each for each in found if not each.isdisjoint(names)]
-        found = [each for each in found if each not in joined] + [names.union(*joined)]
+    for each in operations:
+        if (things := _things(each, names)) is not None:
+            found = _joined(found, things)
     return found
+
+
+def _described(migration: Migration) -> list[Operation]:
+    """The operations that Postgres writes down: where a label is renamed, the text of a default has its new name."""
+    labels = {each.name for each in migration.operations if isinstance(each, RenameEnumValue)}
+    return [each for each in migration.operations if not (isinstance(each, SetDefault) and each.name in labels)]
+
+
+def _other_name(operation: RenameColumn | SwapColumns) -> str:
+    return operation.to if isinstance(operation, RenameColumn) else operation.other
+
+
+def _joined(groups: Sequence[frozenset[str]], added: frozenset[str]) -> list[frozenset[str]]:
+    """The groups with one more, which is one with those that it has something in common with."""
+    touching = [each for each in groups if not each.isdisjoint(added)]
+    return [each for each in groups if each not in touching] + [added.union(*touching)]
+
+
+def _things(operation: Operation, names: Sequence[frozenset[str]]) -> frozenset[str] | None:
+    """What an operation touches; `names` are those that columns have one after the other."""
+    match operation:
+        case RenameTable():
+            return frozenset((TABLE_NAME,))
+        case ChangeKey():
+            return frozenset((KEY,))
+        case RenameColumn(name) | SwapColumns(name) | ChangeType(name) | SetNotNull(name) | DropNotNull(name):
+            return _all_names(name, names)
+        case SetDefault(name) | DropDefault(name):
+            return _all_names(name, names)
+        case AddEnumValue(name) | RenameEnumValue(name):
+            return frozenset(map(labels_of, _all_names(name, names)))
+        case _:
+            return None
+
+
+def _all_names(name: str, names: Sequence[frozenset[str]]) -> frozenset[str]:
+    return next((each for each in names if name in each), frozenset((name,)))
 
 
 def _last_table(catalog: Catalog, chain: Sequence[Migration]) -> ReplicatedTable | None:

@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import replace
+from typing import cast
 
-from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName
+from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName, ReplicatedTable
 from penstock.postgres.catalog.source_connection import SourceConnection, source_errors
-from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE, parse_table
+from penstock.postgres.catalog.table_snapshot import IS_TABLE, SNAPSHOT, SOURCE, Document, parse_table
 
-_READ = f"SELECT {SNAPSHOT}::text FROM {SOURCE} WHERE {IS_TABLE} AND n.nspname = ANY(%s) ORDER BY 1"
+_LABEL_MARKS = """(SELECT json_object_agg('labels ' || m.attnum, m.mark) FROM (
+  SELECT a.attnum, md5(string_agg(e.oid || ' ' || e.xmin, ',' ORDER BY e.oid)) AS mark
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    JOIN pg_catalog.pg_enum e ON e.enumtypid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+  WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped GROUP BY 1) m)"""
+_TABLE_MARKS = """json_build_object(
+  'name', (SELECT t.xmin::text FROM pg_catalog.pg_type t WHERE t.oid = c.reltype),
+  'key', c.xmin || (SELECT coalesce(string_agg(' ' || i.indexrelid, '' ORDER BY i.indexrelid), '')
+    FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND (i.indisprimary OR i.indisreplident)))"""
+# Changes that are given back leave a trace here: a table's type is renamed with it, a label is a row of its own.
+_READ = f"""SELECT {SNAPSHOT}::text, {_TABLE_MARKS}::text, coalesce({_LABEL_MARKS}::text, '{{}}')
+  FROM {SOURCE} WHERE {IS_TABLE} AND n.nspname = ANY(%s)"""
 OWN_SCHEMA = "penstock"
 """The schema of what penstock keeps in the source; none of its tables is watched."""
 
@@ -25,8 +37,13 @@ def read_catalog(connection: SourceConnection, schemas: Sequence[str]) -> Catalo
     with source_errors("read the catalog"):
         cursor.execute(_READ, ([each for each in schemas if each != OWN_SCHEMA],))
         rows = cursor.fetchall()
-    documents: list[dict[str, Any]] = [json.loads(cast(str, row[0])) for row in rows]
-    return Catalog(tuple(sorted(map(parse_table, documents), key=lambda table: table.name)))
+    documents = [[json.loads(cast(str, each)) for each in row] for row in rows]
+    tables = (_marked(*each) for each in documents)
+    return Catalog(tuple(sorted(tables, key=lambda table: table.name)))
+
+
+def _marked(document: Document, marks: dict[str, str], labels: dict[str, str]) -> ReplicatedTable:
+    return replace(parse_table(document), marks={**marks, **labels})
 
 
 def read_position(connection: SourceConnection) -> str:

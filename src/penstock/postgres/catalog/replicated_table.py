@@ -7,6 +7,7 @@ does not send; a column keeps its attnum whatever it is named.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -88,6 +89,9 @@ class ReplicatedTable:
     """The greatest attnum that was ever given to a column of it; 0: not known."""
     generated: frozenset[int] = field(default=frozenset(), compare=False)
     """The attnums of its generated columns."""
+    marks: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What changes with its name (`name`), with its key or replica identity (`key`), and with the labels of a column
+    (`labels ATTNUM`): the same mark means that nothing of it changed. Empty: not known."""
 
     def column(self, name: str) -> ReplicatedColumn | None:
         return next((each for each in self.columns if each.name == name), None)

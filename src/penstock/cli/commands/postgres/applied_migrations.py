@@ -56,7 +56,7 @@ class _Opened:
     def work(self, *, without_consumers: bool = False) -> MigrationWork:
         """The work, with the source as it is now."""
         journal, stops = SourceJournal(self.connection), StopRecords(self.connection)
-        state = source_state(self.catalog(), self.history, journal.marks())
+        state = source_state(self.catalog(), self.history, journal.memory())
         delay = timedelta(hours=self.source.settings.postgres.delete_after_hours)
         return MigrationWork(self.history.migrations, state, journal, stops, delay, _now, without_consumers)
 
@@ -80,7 +80,7 @@ def _opened(session: Session, dsn: str | None, stores: Sequence[str] | None) -> 
     connection = open_source(source.dsn(dsn))
     try:
         schemas, journal = source.settings.postgres.schemas, SourceJournal(connection)
-        state = source_state(read_catalog(connection, schemas), history, journal.marks())
+        state = source_state(read_catalog(connection, schemas), history, journal.memory())
         fed = FedTables(history.migrations, state, journal)
         yield _Opened(source, connection, history, [fed.of(opener.open(each)) for each in names])
     finally:
@@ -253,7 +253,7 @@ def check(session: Session, store: StoreOption = None, dsn: DsnOption = None) ->
     """Compare Postgres with each store and each pending migration; for CI."""
     with _opened(session, dsn, store) as opened:
         catalog = opened.catalog()
-        state = source_state(catalog, opened.history, SourceJournal(opened.connection).marks())
+        state = source_state(catalog, opened.history, SourceJournal(opened.connection).memory())
         made = SchemaCheck(catalog, opened.history, state, opened.source.migrations.name)
         problems = made.problems(opened.stores)
     errors = [each for each in problems if each.level == "error"]
