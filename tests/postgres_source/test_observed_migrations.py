@@ -113,7 +113,6 @@ def test_a_new_column_has_the_value_that_old_rows_got(observed: Observed) -> Non
             "column": {
                 "name": "state",
                 "type": "integer",
-                "typmod": -1,
                 "nullable": False,
                 "default": "5",
                 "old_rows": {"value": "5"},

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from penstock.postgres.migration.migration import Migration
-from penstock.postgres.migration.migration_text import operation_json
-from penstock.postgres.migration.operation import Phase
+from penstock.postgres.migration.migration_text import exact_values
+from penstock.postgres.migration.operation import NAMES, Operation, Phase
 from penstock.postgres.translation.store_step import StoreStep, parse_step
 
 
@@ -71,8 +71,13 @@ def parse_record(key: PhaseKey, document: Mapping[str, Any]) -> PhaseRecord:
 
 def operations_fingerprint(migration: Migration, phase: Phase) -> str:
     """What the operations of a phase are known by: a file may change in phases that have not begun."""
-    text = json.dumps([operation_json(each) for each in migration.of_phase(phase)], sort_keys=True)
+    text = json.dumps([_exact(each) for each in migration.of_phase(phase)], sort_keys=True)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _exact(operation: Operation) -> dict[str, object]:
+    """An operation however its file spells it: journals have the fingerprints of former formats."""
+    return {"op": NAMES[type(operation)], "phase": operation.phase.value, **exact_values(operation)}
 
 
 class MigrationJournal(Protocol):

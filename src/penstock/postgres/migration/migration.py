@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.migration.operation import Operation, Phase, RenameTable, is_destructive
 
-FORMAT = 1
-"""The version of the format of the files."""
+FORMAT = 2
+"""The version of the format of the files. The first one had types by the numbers of the catalog (`typmod`), which are
+read in both."""
 
 
 @dataclass(frozen=True, slots=True)

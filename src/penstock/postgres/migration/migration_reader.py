@@ -36,6 +36,7 @@ from penstock.postgres.migration.operation import (
     SwapColumns,
     safe_phases,
 )
+from penstock.postgres.migration.type_texts import read_type
 
 _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 _FIELDS = ("format", "id", "table", "before", "after", "rewrites", "destructive", "operations")
@@ -73,7 +74,7 @@ _RESTORE = "files of migrations are written by `penstock migrations observe`"
 
 
 def _migration(document: Document) -> Migration:
-    if document["format"] != FORMAT:
+    if document["format"] not in range(1, FORMAT + 1):
         raise _Wrong(("format",), f"the format is not {FORMAT}", "a later release of penstock wrote the file")
     listed = document["operations"]
     if not isinstance(listed, list) or not listed:
@@ -113,19 +114,20 @@ def _operation(path: JsonPath, value: object) -> Operation:
     if name not in CLASSES:
         raise _Wrong((*path, "op"), f"there is no operation `{name}`", did_you_mean(str(name), CLASSES))
     name = cast(OperationName, name)
-    document = _object(path, value, ("op", "phase", *_KEYS.get(name, ("column",))), _OPTIONAL)
+    optional = (*_OPTIONAL, "narrowing") if name == "change_type" else _OPTIONAL
+    document = _object(path, value, ("op", "phase", *_KEYS.get(name, ("column",))), optional)
     phases = [each.value for each in Phase]
     if document["phase"] not in phases:
         raise _Wrong((*path, "phase"), f"the phase must be one of {', '.join(phases)}")
     return replace(_of_name(name, path, document), phase=Phase(document["phase"]))
 
 
-_TYPE = ("type", "typmod")
-_OPTIONAL = ("labels", "base")
+_TYPE = ("type",)
+_OPTIONAL = ("typmod", "labels", "base")
 _KEYS: Mapping[OperationName, tuple[str, ...]] = {
     "rename_column": ("column", "to"),
     "swap_columns": ("columns",),
-    "change_type": ("column", *_TYPE, "narrowing"),
+    "change_type": ("column", *_TYPE),
     "set_default": ("column", "default"),
     "add_enum_value": ("column", "value", "after"),
     "rename_enum_value": ("column", "value", "to"),
@@ -153,7 +155,7 @@ def _of_name(name: OperationName, path: JsonPath, document: Document) -> Operati
         case "change_key":
             return _key_change(path, document)
         case "change_type":
-            narrowing = _flag((*path, "narrowing"), document["narrowing"])
+            narrowing = _flag((*path, "narrowing"), document.get("narrowing", False))
             return ChangeType(text("column"), _type(path, document), narrowing, Phase.pre)
         case _:
             return _simple(name, path, document)
@@ -205,16 +207,29 @@ def _key_change(path: JsonPath, document: Document) -> ChangeKey:
 
 
 def _type(path: JsonPath, document: Document) -> ReplicatedType:
-    typmod = document["typmod"]
-    if isinstance(typmod, bool) or not isinstance(typmod, int):
-        raise _Wrong((*path, "typmod"), "`typmod` must be a whole number; -1 for none")
+    name, typmod = _name_and_typmod(path, document)
     found = document.get("labels")
     labels = None
     if found is not None:
         labels = tuple(EnumLabel(at, each) for at, each in enumerate(_texts((*path, "labels"), found), 1))
     base = document.get("base")
     inner = None if base is None else _type((*path, "base"), _object((*path, "base"), base, _TYPE, _OPTIONAL))
-    return ReplicatedType(_text((*path, "type"), document["type"]), typmod, 0, inner, labels)
+    return ReplicatedType(name, typmod, 0, inner, labels)
+
+
+def _name_and_typmod(path: JsonPath, document: Document) -> tuple[str, int]:
+    text = _text((*path, "type"), document["type"])
+    if "typmod" not in document:
+        if (found := read_type(text)) is None:
+            hint = (
+                "such as varchar(80); for a type of an extension, its name, and `typmod` with the number of the catalog"
+            )
+            raise _Wrong((*path, "type"), f"`{text}` is no type with modifiers that are known", hint)
+        return found
+    typmod = document["typmod"]
+    if isinstance(typmod, bool) or not isinstance(typmod, int):
+        raise _Wrong((*path, "typmod"), "`typmod` must be a whole number; -1 for none")
+    return text, typmod
 
 
 def _name(path: JsonPath, value: object) -> QualifiedName:

@@ -1,7 +1,7 @@
 """A migration as the text of its file.
 
-In: a `Migration`. Out: JSON with one line an operation where that fits, so that a review shows what changed. Invariant:
-`migration_reader` reads the same migration from it.
+In: a `Migration`. Out: JSON with one line an operation where that fits, and types as a person writes them, so that a
+review shows what changed. Invariant: `migration_reader` reads the same migration from it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from penstock.postgres.migration.operation import (
     SetDefault,
     SwapColumns,
 )
+from penstock.postgres.migration.type_texts import spelt_type
 
 Json: TypeAlias = "dict[str, object]"
+_ONLY_IF_SO = ("narrowing",)
+"""What is not said where it is not so."""
 
 
 def migration_text(migration: Migration) -> str:
@@ -55,11 +58,25 @@ def migration_json(migration: Migration) -> Json:
 
 def operation_json(operation: Operation) -> Json:
     """The document of one operation."""
-    return {"op": NAMES[type(operation)], "phase": operation.phase.value, **_values(operation)}
+    return {"op": NAMES[type(operation)], "phase": operation.phase.value, **_shown(exact_values(operation))}
 
 
-def _values(operation: Operation) -> Json:
-    """What an operation of its kind says besides its phase."""
+def _shown(values: Json) -> Json:
+    """Values as a person writes them."""
+    found = {name: _shown(each) if isinstance(each, dict) else each for name, each in values.items()}
+    found = {name: each for name, each in found.items() if each is not False or name not in _ONLY_IF_SO}
+    if "typmod" in found:
+        of, typmod = found["type"], found["typmod"]
+        assert isinstance(of, str), "a type is a name"
+        assert isinstance(typmod, int), "a typmod is a number"
+        if (spelt := spelt_type(of, typmod)) is not None:
+            del found["typmod"]
+            found["type"] = spelt
+    return found
+
+
+def exact_values(operation: Operation) -> Json:
+    """What an operation of its kind says besides its phase, types by the numbers of the catalog."""
     found: Json
     match operation:
         case AddColumn():
@@ -81,7 +98,7 @@ def _details(operation: Operation) -> Json:
         case RenameColumn(_, to):
             return {"to": to}
         case ChangeType(_, of, narrowing):
-            return {**type_json(of), "narrowing": narrowing}
+            return {**_type_json(of), "narrowing": narrowing}
         case SetDefault(_, default):
             return {"default": default}
         case AddEnumValue(_, value, after):
@@ -97,7 +114,7 @@ def _column_json(operation: AddColumn) -> Json:
     behind: Json = {} if operation.after is None else {"after": operation.after}
     return {
         "name": operation.name,
-        **type_json(operation.type),
+        **_type_json(operation.type),
         "nullable": operation.nullable,
         "default": operation.default,
         "old_rows": {"value": old.value} if isinstance(old, OldRowsValue) else {"read": True},
@@ -105,11 +122,16 @@ def _column_json(operation: AddColumn) -> Json:
     }
 
 
-def type_json(of: ReplicatedType) -> Json:
+def _type_json(of: ReplicatedType) -> Json:
     """The values that describe a type."""
     labels: Json = {} if of.labels is None else {"labels": [each.label for each in of.labels]}
-    base: Json = {} if of.base is None else {"base": type_json(of.base)}
+    base: Json = {} if of.base is None else {"base": _type_json(of.base)}
     return {"type": of.name, "typmod": of.typmod, **labels, **base}
+
+
+def type_text(of: ReplicatedType) -> str:
+    """A type in a sentence."""
+    return spelt_type(of.name, of.typmod) or f"{of.name} with the modifier {of.typmod}"
 
 
 def name_json(name: QualifiedName) -> Json:

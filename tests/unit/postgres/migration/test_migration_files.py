@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from penstock.errors import InvalidProject, Problem
+from penstock.postgres.application.phase_record import operations_fingerprint
 from penstock.postgres.catalog.replicated_table import EnumLabel, QualifiedName, ReplicatedType
 from penstock.postgres.migration.migration import Migration, MigrationHistory
 from penstock.postgres.migration.migration_folder import read_folder, write_migrations
 from penstock.postgres.migration.migration_reader import read_migration
-from penstock.postgres.migration.migration_text import migration_text
+from penstock.postgres.migration.migration_text import exact_values, migration_text
 from penstock.postgres.migration.operation import (
+    NAMES,
     AddColumn,
     AddEnumValue,
     ChangeKey,
@@ -46,6 +49,8 @@ EVERY: tuple[Operation, ...] = (
     AddEnumValue("severity", "middle", "low"),
     AddEnumValue("severity", "zero", None),
     ChangeType("id", ReplicatedType("bigint"), narrowing=False, phase=Phase.pre),
+    ChangeType("title", ReplicatedType("character varying", 84), narrowing=False, phase=Phase.pre),
+    ChangeType("place", ReplicatedType("public.geometry", 1107460), narrowing=False, phase=Phase.pre),
     ChangeType("note", ReplicatedType("integer"), narrowing=True, phase=Phase.at_lsn),
     RenameColumn('ti"tle', "name: {x}"),
     SwapColumns("a", "b"),
@@ -57,7 +62,22 @@ EVERY: tuple[Operation, ...] = (
     DropDefault("a"),
     DropColumn("b"),
 )
+SHOWN = (
+    '"type": "timestamptz", "nullable"',
+    '"base": {"type": "numeric(0,5)"}',
+    '"type": "varchar(80)"}',
+    '"type": "public.geometry", "typmod": 1107460}',
+    '"type": "integer", "narrowing": true}',
+)
 MIGRATION = Migration("20261122_issues_severity", ISSUES, ONE, TWO, True, EVERY)
+
+
+def without_label_ids(operation: Operation) -> Operation:
+    """As a file has it: its labels are numbered by their order."""
+    if isinstance(operation, AddColumn) and operation.type.labels is not None:
+        labels = tuple(EnumLabel(at, each.label) for at, each in enumerate(operation.type.labels, 1))
+        return replace(operation, type=replace(operation.type, labels=labels))
+    return operation
 
 
 def read(text: str, file: str = "migrations/20261122_issues_severity.json") -> tuple[Migration | None, list[Problem]]:
@@ -73,12 +93,29 @@ def test_every_operation_is_read_as_it_was_written() -> None:
     assert migration_text(found) == text
     assert [type(each) for each in found.operations] == [type(each) for each in EVERY]
     assert text.count("\n") == 11 + len(EVERY), "one line an operation"
+    assert found.operations == tuple(map(without_label_ids, EVERY))
+    assert [each for each in SHOWN if each not in text] == []
+
+
+def test_files_of_the_first_format_are_read() -> None:
+    """Types were the numbers of the catalog, and a widening was said."""
+    former = json.loads(migration_text(MIGRATION)) | {"format": 1}
+    former["operations"] = [
+        {"op": NAMES[type(each)], "phase": each.phase.value, **exact_values(each)} for each in EVERY
+    ]
+    assert '"typmod": 84, "narrowing": false' in json.dumps(former)
+    found, problems = read(json.dumps(former))
+    assert problems == []
+    assert found is not None
+    assert found.operations == tuple(map(without_label_ids, EVERY))
+    for phase in Phase:
+        assert operations_fingerprint(found, phase) == operations_fingerprint(MIGRATION, phase), "journals have them"
 
 
 @pytest.mark.parametrize(
     ("change", "to", "stands", "told"),
     [
-        ('"format": 1', '"format": 2', "2,", "later release"),
+        ('"format": 2', '"format": 3', "3,", "later release"),
         ('"op": "drop_not_null"', '"op": "drop_not_nul"', '"drop_not_nul"', "did you mean `drop_not_null`?"),
         (
             '"drop_column", "phase": "post"',
@@ -88,7 +125,8 @@ def test_every_operation_is_read_as_it_was_written() -> None:
         ),
         ('"phase": "pre", "column": "note"', '"phase": "at_lsn", "column": "note"', '"pre"', "stands behind"),
         ('"destructive": true', '"destructive": false', "false", "`destructive` must be true"),
-        ('"typmod": -1, "labels"', '"typmod": "x", "labels"', '"x"', "whole number"),
+        ('"type": "bigint"', '"type": "bigint", "typmod": "x"', '"x"', "whole number"),
+        ('"type": "bigint"', '"type": "vector(3)"', '"vector(3)"', "modifiers"),
         ('"nullable": false, ', "", '{"name": "severity"', "`nullable` is missing"),
         ('"old_rows": {"value": "low"}', '"old_rows": {"value": 1}', "1}", "a text or null"),
         ('"columns": ["a", "b"]', '"columns": ["a"]', '["a"]', "two columns"),

@@ -8,16 +8,35 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from penstock.cli.errors import print_note
 from penstock.cli.output import console, print_table
 from penstock.postgres.application.migration_work import PhaseState
 from penstock.postgres.application.project_translation import PhaseEdits
 from penstock.postgres.migration.migration import Migration
-from penstock.postgres.migration.migration_text import migration_json
+from penstock.postgres.migration.migration_text import type_text
 from penstock.postgres.migration.observed_command import ObservedCommand
-from penstock.postgres.migration.operation import Phase
+from penstock.postgres.migration.operation import (
+    NAMES,
+    AddColumn,
+    AddEnumValue,
+    ChangeKey,
+    ChangeType,
+    DropColumn,
+    DropDefault,
+    DropNotNull,
+    OldRows,
+    OldRowsRead,
+    OldRowsValue,
+    Operation,
+    Phase,
+    RenameColumn,
+    RenameEnumValue,
+    RenameTable,
+    SetDefault,
+    SetNotNull,
+    SwapColumns,
+)
 from penstock.postgres.stores.store_rehearsal import StoreRehearsal, TableParity
 from penstock.postgres.translation.store_step import StoreStep
 
@@ -33,23 +52,50 @@ def print_observation(done: ObservedCommand, files: Sequence[str]) -> None:
 
 
 def migration_rows(migration: Migration) -> list[tuple[str, str, str]]:
-    operations = cast("list[dict[str, object]]", migration_json(migration)["operations"])
-    return [(str(each.pop("phase")), str(each.pop("op")), _about(each)) for each in operations]
+    return [(each.phase.value, NAMES[type(each)], _about(each)) for each in migration.operations]
 
 
-def _about(values: Mapping[str, object]) -> str:
-    """The values of an operation in a line."""
-    inner = values.get("column")
-    if isinstance(inner, dict):
-        null = "" if inner["nullable"] else " NOT NULL"
-        return f"{inner['name']} {inner['type']}{null}, old rows: {_oldmigration_rows(inner['old_rows'])}"
-    return ", ".join(f"{value}" if name == "column" else f"{name} {value}" for name, value in values.items())
+def _about(operation: Operation) -> str:
+    """What an operation says, in a line."""
+    match operation:
+        case SwapColumns(name, other):
+            return f"{name} and {other}"
+        case RenameTable(to):
+            return f"to {to}"
+        case ChangeKey(key, replica):
+            return f"{', '.join(key) or 'no key'}, replica identity {replica}"
+        case DropColumn(name) | DropNotNull(name) | SetNotNull(name) | DropDefault(name):
+            return name
+        case _:
+            return f"{operation.name}{_details(operation)}"
 
 
-def _oldmigration_rows(value: Mapping[str, object]) -> str:
-    if "read" in value:
-        return "read again"
-    return "NULL" if value["value"] is None else repr(value["value"])
+def _details(
+    operation: AddColumn | ChangeType | RenameColumn | SetDefault | AddEnumValue | RenameEnumValue,
+) -> str:
+    """What an operation on one column says besides its name."""
+    match operation:
+        case AddColumn(_, of, nullable):
+            null = "" if nullable else " NOT NULL"
+            return f" {type_text(of)}{null}, old rows: {_old_rows(operation.old_rows)}"
+        case ChangeType(_, of, narrowing):
+            return f" {type_text(of)}{', which lacks values that there may be' if narrowing else ''}"
+        case RenameColumn(_, to):
+            return f" to {to}"
+        case SetDefault(_, default):
+            return f": {default}"
+        case AddEnumValue(_, value, after):
+            return f": {value!r} {f'behind {after!r}' if after is not None else 'as the first one'}"
+        case RenameEnumValue(_, value, to):
+            return f": {value!r} to {to!r}"
+
+
+def _old_rows(old: OldRows) -> str:
+    match old:
+        case OldRowsRead():
+            return "read again"
+        case OldRowsValue(value):
+            return "NULL" if value is None else repr(value)
 
 
 def print_steps(id: str, phases: Mapping[Phase, Sequence[StoreStep]]) -> None:
