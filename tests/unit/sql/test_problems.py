@@ -97,8 +97,10 @@ CASES = {
     "SELECT day FROM flights WHERE (SELECT 1, 2) = 1": [
         "1:39: a subquery as a value needs one column, this has 2 ((SELECT tuple(…) FROM …))"
     ],
-    "INSERT INTO flights VALUES (1)": ["1:13: only SELECT is allowed here"],
-    "SELECT 1; SELECT 2": ["1:18: expected one statement"],
+    "INSERT INTO flights VALUES (1)": ["1:1: only SELECT is allowed here"],
+    "-- a\n  DROP TABLE flights": ["2:3: only SELECT is allowed here"],
+    "SELECT 1; SELECT 2": ["1:11: expected one statement"],
+    "SELECT 1;; DROP TABLE x": ["1:12: expected one statement"],
     "SELECT (1": ["1:9: invalid SQL near `1`: expecting )"],
     "": ["1:1: expected a SELECT, found nothing"],
 }

@@ -16,7 +16,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
-from penstock.errors import did_you_mean
+from penstock.errors import Problem, did_you_mean
 from penstock.model import types as t
 from penstock.model.datasource import Text
 from penstock.model.pipe import Node, Pipe
@@ -45,7 +45,7 @@ from penstock.sql.spark_text import (
 )
 from penstock.sql.stored_types import spark_type
 from penstock.sql.syntax.error_messages import syntax_problem
-from penstock.sql.syntax.problems import refusal
+from penstock.sql.syntax.problems import Refused, odd_statement, refusal
 from penstock.sql.syntax.tree import refuse_depth, refuse_unfinished
 
 
@@ -68,7 +68,7 @@ def parse_spark(text: Text) -> exp.Query:
     except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
     if len(found) != 1 or not isinstance(found[0], exp.Query):
-        raise refusal(text, found[0] if found else None, "not-a-query", "only one SELECT is allowed here")
+        raise Refused(Problem("not-a-query", "only one SELECT is allowed here", odd_statement(text, tokens)))
     refuse_unfinished(text, tokens, found[0])
     _balance_conditions(found[0])
     _refuse_tree_depth(text, found[0])

@@ -7,10 +7,12 @@ its first token; a node without tokens of the text is reported at the start of t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
+from itertools import pairwise
 
 from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
 
 from penstock.errors import InvalidQuery, Location, Problem
 from penstock.model.datasource import Text
@@ -40,6 +42,17 @@ def place_of(text: Text, offset: int | None) -> Location:
     before = text.text[: offset or 0]
     line = before.count("\n") + 1
     return text.at(line, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def odd_statement(text: Text, tokens: Sequence[Token]) -> Location:
+    """Where a text begins to be something else than one SELECT: with its second statement, or if it has none with the
+    first. Keywords have no place in a tree."""
+    begins = (after.start for at, after in pairwise(tokens) if _ends(at) and not _ends(after))
+    return place_of(text, next(begins, tokens[0].start if tokens else None))
+
+
+def _ends(token: Token) -> bool:
+    return token.token_type == TokenType.SEMICOLON
 
 
 def refusal(text: Text, node: exp.Expr | None, code: str, message: str, hint: str | None = None) -> Refused:

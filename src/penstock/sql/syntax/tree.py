@@ -20,7 +20,7 @@ from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.spark_text import DEEPEST, PARSE_ERRORS, Tokens, first_too_deep
 from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.literals_as_texts import quote_cast_literals
-from penstock.sql.syntax.problems import Refused, place_of, refusal
+from penstock.sql.syntax.problems import Refused, odd_statement, place_of, refusal
 from penstock.sql.syntax.tokens import BRACKETS, CALL_MARK, PARAMETERS, complete_select_list, rewrite_tokens
 from penstock.sql.syntax.written_types import note_written_types
 
@@ -34,7 +34,9 @@ def parse_query(text: Text) -> exp.Query:
     while isinstance(inner, exp.Subquery) and inner.alias == "" and isinstance(inner.this, exp.Query):
         inner = inner.this
     if not isinstance(inner, exp.Query):
-        raise refusal(text, inner, "not-a-query", "only SELECT is allowed here")
+        raise Refused(
+            Problem("not-a-query", "only SELECT is allowed here", odd_statement(text, _DIALECT.tokenize(text.text)))
+        )
     ends = any(found.args.get(each) for each in ("order", "limit", "settings"))
     return found if ends and isinstance(found, exp.Query) else inner
 
@@ -80,7 +82,7 @@ def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> 
     except PARSE_ERRORS as error:
         raise syntax_problem(text, error) from error
     if len(found) != 1:
-        raise refusal(text, found[1] if found else None, "invalid-sql", "expected one statement")
+        raise Refused(Problem("invalid-sql", "expected one statement", odd_statement(text, raw)))
     refuse_unfinished(text, tokens, found[0])
     refuse_last_commas(text, tokens)
     note_bracket_sets(tokens, found[0])

@@ -76,7 +76,7 @@ def test_a_view() -> None:
     [
         ("SELECT carier FROM flights", "q.sql:1:8: unknown column `carier` (did you mean `carrier`?)"),
         ("SELECT * FROM flihts", "q.sql:1:15: unknown data source or pipe `flihts` (did you mean `flights`?)"),
-        ("DROP TABLE flights", "q.sql:1:12: only one SELECT is allowed here"),
+        ("DROP TABLE flights", "q.sql:1:1: only one SELECT is allowed here"),
         ("SELECT reflect('a', 'b') AS x", "q.sql:1:8: the function `reflect` is not allowed (did you mean `repeat`?)"),
         (
             "SELECT listagg(carrier) AS x FROM flights",
