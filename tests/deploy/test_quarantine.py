@@ -49,15 +49,17 @@ def test_rows_that_fit_after_a_fix_are_posted_again_once_in_every_version(runnin
     assert running.deploy(FILES).state == "live"
     quarantines = running.pipeline.quarantines
     running.post("qu_sizes", [{"id": 1, "n": 1}, {"id": 2, "n": 300}, {"id": 3, "n": 301}, {"id": 4, "n": "many"}])
-    body = b'{"id": 5, "n": 70000}\n{"id": 6\n{"id": 7}'
+    body = b'{"id": 5, "n": 70000}\n{"id": 6\n{"id": 7}\n"8;1;2"'
     running.pipeline.ingestion.wait(running.pipeline.ingestion.append("qu_sizes", body, None), 60)
-    in_quarantine(running, 6)  # it is committed after the rows that fit
+    in_quarantine(running, 7)  # it is committed after the rows that fit
     found = quarantines.describe("qu_sizes", "live", 2)
-    assert found.rows == 6
+    assert found.rows == 7
     told = {(each.column, each.text): each.rows for each in found.reasons}
     assert told.pop(("n", "… is outside UInt8 (0 to 255)")) == 3
     assert told.pop(("n", "… is not a UInt8")) == 1
     assert told.pop(("n", "is absent and has no default")) == 1
+    of_csv = "not a JSON object but a text; of CSV: a record that has too many or too few values, or is not UTF-8"
+    assert told.pop((None, of_csv)) == 1
     [((column, text), rows)] = told.items()
     assert (column, text.partition(":")[0], rows) == (None, "not JSON", 1)
     assert len(found.newest) == 2
@@ -73,11 +75,11 @@ def test_rows_that_fit_after_a_fix_are_posted_again_once_in_every_version(runnin
     assert (job.state, job.rows, job.kind) == ("done", 2, "replay")
     assert ids(running) == [1, 2, 3, 8], "a row that staging had is not there twice"
     assert sorted(running.ask("SELECT n FROM qu_totals")) == [(1,), (300,), (301,), (400,)]
-    in_quarantine(running, 4)
+    in_quarantine(running, 5)
     assert replay(running, "qu_sizes").rows == 0
     running.rollback()
     assert ids(running) == [1]
-    in_quarantine(running, 7)
+    in_quarantine(running, 8)
     assert replay(running, "qu_sizes").rows == 0
     running.pipeline.deployer.discard(None)
 

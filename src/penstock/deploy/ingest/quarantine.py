@@ -22,8 +22,13 @@ from penstock.sql.spark_text import string_literal
 from penstock.state.logs.operations import Operation
 
 MOST_REASONS = 500
-_VALUE = r"^(.*?: )?.+ ((?:is|are) (?:not|outside|longer) |has more than |where |values where )"
-"""A reason with the value that it is about, and the words after that (`flow/landing/value_parser.py`)."""
+VALUE = (
+    r'^([^:"]*: )?("(?:[^"\\]|\\.)*": )?'
+    r'(?:"(?:[^"\\]|\\.)*(?:"|\\?\.\.\.|(?= is no ))|[\[{].*?|[^"\[{ ]+) '
+    r"((?:is|are) (?:not|outside|longer|no) |has more than |where |values where )"
+)
+"""The value that a reason is about, behind the names of its column and of a path in it, and the words after it: as
+JSON (`value_parser.format_value`), of which the end may be cut off. Reasons without a value are kept whole."""
 _PLACE = r": line [0-9]+ column [0-9]+ .char [0-9]+.$"
 """Where a row stops being JSON."""
 
@@ -112,7 +117,7 @@ def _columns_of(deployment: Deployment, name: str) -> frozenset[str]:
 
 def _reasons_sql(source: str) -> str:
     """Each reason without the values that it is about, and how many rows have it."""
-    value = f"regexp_replace(`problem`, {string_literal(_VALUE)}, '$1… $2')"
+    value = f"regexp_replace(`problem`, {string_literal(VALUE)}, '$1$2… $3')"
     masked = f"regexp_replace({value}, {string_literal(_PLACE)}, '')"
     problems = f"(SELECT explode(problems) AS `problem` FROM {source})"
     counted = f"SELECT {masked} AS `reason`, count(*) AS `rows` FROM {problems} GROUP BY 1"
