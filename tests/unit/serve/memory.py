@@ -78,6 +78,7 @@ class Result:
     size: int = 0
     is_cut: bool = False
     age: float | None = None
+    deployment: int | None = 4
 
 
 @dataclass(frozen=True)

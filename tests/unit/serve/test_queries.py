@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 from penstock.deploy.queries.answers.answer_formats import answer_format
-from penstock.model.types import Dynamic, Int, Json, String
+from penstock.model.types import Array, Bool, Date, Dynamic, Float, Int, Json, Map, Nullable, String, Tuple
 from unit.serve.memory import MemoryPipeline, Result
 
 
@@ -56,6 +58,17 @@ def test_any_read_may_ask_another_deployment(client: TestClient, pipeline: Memor
     assert client.get("/v0/pipes/top.json", params={name: "7"}).json()["data"][0]["deployment"] == "7"
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_an_answer_says_which_version_gave_it(client: TestClient, version: str) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await client.app({**scope, "http_version": version}, receive, send)
+
+    old = TestClient(app, headers=client.headers)
+    for path in ("/v0/pipes/top.json", "/v0/sql?q=SELECT+1+AS+a"):
+        assert old.get(path).headers["Penstock-Deployment"] == "4"
+    assert old.get("/v0/pipes/top.json?old=1").headers["Age"] == "2"
+
+
 def test_formats(client: TestClient) -> None:
     query = "SELECT 1 AS a, 'x\"y' AS b, NULL AS c"
     assert client.get("/v0/sql", params={"q": f"{query} FORMAT CSVWithNames"}).text == '"a","b","c"\n1,"x""y",\\N\n'
@@ -70,6 +83,21 @@ def test_documents_are_one_value_of_csv() -> None:
     answer = Result(columns, [('{"a":"x,y","n":1}', ("", "", '"p,q"')), (None, ("", "", "7"))])
     lines = list(csv.reader(b"".join(answer_format("CSVWithNames").write(answer)).decode().splitlines()))
     assert lines == [["j", "d"], ['{"a":"x,y","n":1}', "p,q"], ["\\N", "7"]]
+
+
+def test_arrays_tuples_and_maps_are_texts_of_clickhouse_in_csv() -> None:
+    """Equal to those of ClickHouse, but for a tuple, which has one cell (`test_csv_cells.py`)."""
+    columns = (
+        ("a", Array(Nullable(String()))),
+        ("t", Tuple(((None, Int(8)), (None, Array(Float(64)))))),
+        ("m", Map(String(), Tuple((("x", Date()), (None, Bool()))))),
+        ("n", Nullable(Tuple(((None, Int(8)),)))),
+    )
+    values = (["it's", None, 'a "b"\n'], (1, [0.5, float("inf")]), {"k": (datetime.date(2024, 5, 1), True)}, None)
+    lines = list(
+        csv.reader(b"".join(answer_format("CSVWithNames").write(Result(columns, [values]))).decode().splitlines())
+    )
+    assert lines[1] == [r"""['it\'s',NULL,'a "b"\n']""", "(1,[0.5,inf])", "{'k':('2024-05-01',true)}", "\\N"]
 
 
 def test_values_that_an_expression_made_are_shown_by_their_type() -> None:

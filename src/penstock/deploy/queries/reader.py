@@ -113,7 +113,7 @@ class QueryReader:
             query = self._compile_sql(deployment, asked, given, Caller(rights.check_name, most.check_time))
             call = QueryCall(deployment.id, text, parameters)
             with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING):
-                return self._run_query(deployment, query, most, rights)
+                return replace(self._run_query(deployment, query, most, rights), deployment=deployment.id)
 
     def _compile_sql(self, deployment: Deployment, text: Text, given: RenderInput, caller: Caller) -> Query:
         compiled = self._compiled_project(deployment)
@@ -161,7 +161,7 @@ class QueryReader:
             call = QueryCall(deployment.id, name, own)
             with self._suspects.running(call, most.check_time, MOST_SUSPECTS_WAITING), _at_endpoint(pipe):
                 answer = self._run_query(deployment, found.query, most, rights)
-            answer = self._handle(deployment, pipe, answer, most, rights)
+            answer = replace(self._handle(deployment, pipe, answer, most, rights), deployment=deployment.id)
             if found.ttl and not deployment.paused:  # its rows may be older than any time that the answer is kept
                 self._answers.add(key, answer, most.began, found.ttl)
             return answer

@@ -98,6 +98,8 @@ class QueryResult:
     """Whether there are more rows."""
     age: float | None = None
     """For an answer that was kept: the seconds since its query began."""
+    deployment: int | None = None
+    """The version that answered; None if it was asked by its own tables."""
 
     @property
     def size(self) -> int:

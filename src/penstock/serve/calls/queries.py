@@ -14,7 +14,7 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from penstock.deploy.queries.answers.answer_formats import EXTENSIONS, Answer, AnswerFormat, answer_format
+from penstock.deploy.queries.answers.answer_formats import EXTENSIONS, AnswerFormat, VersionAnswer, answer_format
 from penstock.errors import Location, NotFound, PenstockError, TooLarge, Unavailable
 from penstock.model.datasource import Text
 from penstock.serve.http.json_web_tokens import rights_for_endpoint, rights_for_sql
@@ -31,9 +31,9 @@ from penstock.serve.http.request_parameters import (
 )
 from penstock.sql.compile import split_format
 from penstock.sql.compiler.translator import LONGEST_SQL
-from penstock.template.general_parameters import GENERAL_PARAMETERS, QUOTE_DENORMALS
+from penstock.template.general_parameters import EXPLAIN, GENERAL_PARAMETERS, QUOTE_DENORMALS
 
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=VersionAnswer)
 
 
 def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued:
@@ -55,10 +55,7 @@ def query_endpoint(host: PipelineHost, request: Request) -> Response | Continued
         return _respond(host, request, shown, answer_format(form))
     answer = _run_timed(host, ("endpoint", name), lambda: pipeline.reader.endpoint(name, given, ref, rights))
     note_answer(request, answer)
-    response = _respond(host, request, answer, answer_format(form, quote_denormals=quotes))
-    if answer.age is not None and isinstance(response, Response):
-        response.headers["Age"] = str(int(answer.age))
-    return response
+    return _respond(host, request, answer, answer_format(form, quote_denormals=quotes))
 
 
 def query_sql(host: PipelineHost, request: Request) -> Response | Continued:
@@ -79,18 +76,30 @@ def query_sql(host: PipelineHost, request: Request) -> Response | Continued:
     return _respond(host, request, answer, form)
 
 
-EXPLAIN = "explain"
-"""The parameter of an endpoint's call that asks for what it would run, unless the endpoint has one of this name."""
+VERSION = "Penstock-Deployment"
+"""The header with the number of the version that answered."""
 ROW_LIMIT = "row_limit"
 SQL_PARAMETERS = frozenset({"q", ROW_LIMIT})
 """The parameters of `/v0/sql`; all others are those of a template."""
 
 
-def _respond(host: PipelineHost, request: Request, answer: Answer, form: AnswerFormat) -> Response | Continued:
+def _respond(host: PipelineHost, request: Request, answer: VersionAnswer, form: AnswerFormat) -> Response | Continued:
     body = AnswerBody(form.write(answer), form.media_type, answer.size)
-    if request.scope["http_version"] == "1.0":  # nginx asks so, unless `proxy_http_version 1.1` is set
-        return Continued("answers", lambda: response_with_length(body, host.threads.answers, host.answers))
-    return rendered_response(body, host.threads.answers, host.answers)
+    is_old = request.scope["http_version"] == "1.0"  # nginx asks so, unless `proxy_http_version 1.1` is set
+    make = response_with_length if is_old else rendered_response
+
+    def respond() -> Response:
+        response = make(body, host.threads.answers, host.answers)
+        response.headers.update(_headers(answer))
+        return response
+
+    return Continued("answers", respond) if is_old else respond()
+
+
+def _headers(answer: VersionAnswer) -> dict[str, str]:
+    """What is said of an answer beside its rows: the version that gave it, which a caller may ask for the next page."""
+    age = {"Age": str(int(answer.age))} if answer.age is not None else {}
+    return age | ({VERSION: str(answer.deployment)} if answer.deployment is not None else {})
 
 
 def _query_text(parameters: Mapping[str, str]) -> str:

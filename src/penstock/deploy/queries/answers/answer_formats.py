@@ -19,15 +19,17 @@ import orjson
 from penstock.deploy.queries.answers.arrow_answers import write_arrow, write_parquet
 from penstock.deploy.queries.answers.json_values import (
     MOST_LEVELS,
+    Converter,
     NonFinite,
     bare_non_finite,
     check_levels,
     json_converter,
     null_for_non_finite,
+    text_converter,
     text_for_non_finite,
 )
 from penstock.errors import InvalidRequest, Problem, did_you_mean
-from penstock.model.types import Type
+from penstock.model.types import Array, Map, Tuple, Type, unwrap_type
 
 PIECE_ROWS = 500
 """The most rows of one piece. Few, because a thread that renders keeps the others from running for up to 5 ms."""
@@ -52,6 +54,15 @@ class Answer(Protocol):
     def is_cut(self) -> bool: ...
     @property
     def size(self) -> int: ...
+
+
+class VersionAnswer(Answer, Protocol):
+    """The result of a query of a version."""
+
+    @property
+    def age(self) -> float | None: ...
+    @property
+    def deployment(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +114,11 @@ def _ndjson(non_finite: NonFinite, answer: Answer) -> Iterator[bytes]:
 
 def _csv(answer: Answer) -> Iterator[bytes]:
     yield _csv_line([name for name, _ in answer.columns]).encode()
-    lines = map(_csv_line, _json_rows(answer, answer.rows, bare_non_finite))
+    lines = map(_csv_line, _csv_rows(answer, answer.rows))
     while piece := "".join(islice(lines, PIECE_ROWS)):
         yield piece.encode()
     if answer.totals is not None:
-        yield ("\n" + "".join(map(_csv_line, _json_rows(answer, [answer.totals], bare_non_finite)))).encode()
+        yield ("\n" + "".join(map(_csv_line, _csv_rows(answer, [answer.totals])))).encode()
 
 
 def _parquet(answer: Answer) -> Iterator[bytes]:
@@ -120,7 +131,7 @@ def _arrow(answer: Answer) -> Iterator[bytes]:
 
 
 def _csv_line(values: Sequence[object]) -> str:
-    """A line of CSV: text in quotes, numbers bare, NULL as ClickHouse's \\N, other values as JSON in quotes."""
+    """A line of CSV: text in quotes, numbers bare, NULL as ClickHouse's \\N, documents as JSON in quotes."""
     return ",".join(map(_csv_cell, values)) + "\n"
 
 
@@ -151,6 +162,21 @@ def _quote_csv(text: str) -> str:
     line = io.StringIO()
     csv.writer(line, quoting=csv.QUOTE_ALL, lineterminator="").writerow([text])
     return line.getvalue()
+
+
+def _csv_rows(answer: Answer, rows: Iterable[Sequence[object]]) -> Iterator[list[object]]:
+    """Rows for `_csv_line`: arrays, tuples and maps are texts, `['a',NULL]`."""
+    check_levels(answer.columns, MOST_LEVELS)
+    shows = [_csv_converter(of) for _, of in answer.columns]
+    for row in rows:
+        yield [show(value) for show, value in zip(shows, row, strict=True)]
+
+
+def _csv_converter(of: Type) -> Converter:
+    if not isinstance(unwrap_type(of), (Array, Map, Tuple)):
+        return json_converter(of, bare_non_finite)
+    show = text_converter(of)
+    return lambda value: None if value is None else show(value)
 
 
 def _json_rows(answer: Answer, rows: Iterable[Sequence[object]], non_finite: NonFinite) -> Iterator[list[object]]:

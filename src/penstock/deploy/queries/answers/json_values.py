@@ -27,7 +27,7 @@ Converter = Callable[[object], object]
 WIDEST = 2**63
 MOST_LEVELS = 250
 """The levels that a value of JSON has at most. Source: orjson's limit of 254, of which a row is one."""
-_UNQUOTED = (t.Int, t.Float, t.Decimal, t.Bool, t.Tuple, t.Array)
+_UNQUOTED = (t.Int, t.Float, t.Decimal, t.Bool, t.Tuple, t.Array, t.Map)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
@@ -99,7 +99,7 @@ def _nested_converter(of: t.Array | t.Tuple | t.Map, non_finite: NonFinite) -> C
             show = json_converter(inner, non_finite)
             return lambda value: [show(each) for each in items_of(value)]
         case t.Map(key, inner):
-            show_key, show_value = key_converter(key), json_converter(inner, non_finite)
+            show_key, show_value = text_converter(key), json_converter(inner, non_finite)
             return lambda value: {show_key(k): show_value(v) for k, v in entries_of(value)}
         case t.Tuple(fields):
             shows = [json_converter(inner, non_finite) for _, inner in fields]
@@ -121,8 +121,9 @@ def entries_of(value: object) -> Sequence[tuple[object, object]]:
     return list(value.items()) if isinstance(value, Mapping) else []
 
 
-def key_converter(of: t.Type) -> Callable[[object], str]:
-    """The function that writes keys of a map: tuples and arrays as ClickHouse writes them, `(1,'a')`."""
+def text_converter(of: t.Type) -> Callable[[object], str]:
+    """The function that writes a value as text, as for a key of a map and a cell of CSV: tuples, arrays and maps as
+    ClickHouse does, `(1,['a'],{'k':NULL})`."""
     match t.unwrap_type(of):
         case t.Tuple(fields):
             parts = [_part_converter(inner) for _, inner in fields]
@@ -130,15 +131,26 @@ def key_converter(of: t.Type) -> Callable[[object], str]:
         case t.Array(inner):
             element = _part_converter(inner)
             return lambda key: f"[{','.join(map(element, items_of(key)))}]"
+        case t.Map(inner_key, inner):
+            show_key, show_value = _part_converter(inner_key), _part_converter(inner)
+            return lambda key: f"{{{','.join(f'{show_key(k)}:{show_value(v)}' for k, v in entries_of(key))}}}"
         case _:
             show = json_converter(of, text_for_non_finite)
             return lambda key: key_text(show(key))
 
 
 def _part_converter(of: t.Type) -> Callable[[object], str]:
-    """The function that writes a part of a key: texts and times are quoted."""
-    show, bare = key_converter(of), isinstance(t.unwrap_type(of), _UNQUOTED)
+    """The function that writes a part of such a value: texts and times are quoted."""
+    plain = t.unwrap_type(of)
+    if isinstance(plain, t.Dynamic):
+        shown = json_converter(plain, text_for_non_finite)
+        return lambda part: _dynamic_part(shown(part))
+    show, bare = text_converter(of), isinstance(plain, _UNQUOTED)
     return lambda part: "NULL" if part is None else show(part) if bare else quoted_text(show(part))
+
+
+def _dynamic_part(value: object) -> str:
+    return "NULL" if value is None else quoted_text(value) if isinstance(value, str) else key_text(value)
 
 
 def key_text(value: object) -> str:
