@@ -25,6 +25,8 @@ from penstock.template.render_frame import LITERALS, LOOP
 
 _UNTYPED_FUNCTIONS = ("column", "columns", "split_to_array")
 """Functions that read a text, with a default."""
+CHOOSE_TABLES = frozenset({"table", "symbol"})
+"""Functions by which a parameter can name the pipe that is read."""
 
 
 @dataclass(frozen=True, slots=True)

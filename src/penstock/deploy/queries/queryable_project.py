@@ -15,15 +15,13 @@ from penstock.errors import InvalidRequest, did_you_mean
 from penstock.model.pipe import Dialect, Pipe
 from penstock.model.project import Project
 from penstock.sql.query import Query
-from penstock.template.declared_parameters import names_in_templates, parameters_of
+from penstock.template.declared_parameters import CHOOSE_TABLES, names_in_templates, parameters_of
 from penstock.template.render_frame import JOB_TIMESTAMP, Parameter
 
 MOST_CALLS = 512
 """The most calls of endpoints whose compiled SQL is kept for each project."""
 MOST_CHARACTERS = 4_000_000
 """The most characters of these calls' SQL and values."""
-_CHOOSE_TABLES = frozenset({"table", "symbol"})
-"""Functions of templates by which a parameter can name the pipe that is read."""
 NOTHING_FIXED: Mapping[str, Parameter] = {}
 EndpointCall: TypeAlias = tuple[str, tuple[tuple[str, Parameter], ...]]
 """The name of an endpoint, and the parameter values of a call."""
@@ -91,7 +89,7 @@ class QueryableProject:
         any."""
         names = self._names(pipe)
         unread = next((each for each in given if each not in names and each != JOB_TIMESTAMP), None)
-        if unread is None or names & _CHOOSE_TABLES:
+        if unread is None or names & CHOOSE_TABLES:
             return
         declared = [each.name for each in parameters_of(self.project, pipe)]
         hint = did_you_mean(unread, declared) if declared else "no template of it reads any"

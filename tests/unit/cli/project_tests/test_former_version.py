@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.commands.project_tests.former_version import former_version
-from penstock.errors import NotFound
+from penstock.errors import InvalidRequest, NotFound
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -61,6 +61,28 @@ def test_a_commit_without_the_project_is_refused(project: Path) -> None:
     (new / "t.datasource").write_text("SCHEMA >\n    a Int8\n")
     with pytest.raises(NotFound, match="the project is not in `v1`"), former_version(new, "v1"):
         pass
+
+
+def test_links_within_the_project_are_kept(project: Path) -> None:
+    (project / "fixtures").mkdir()
+    (project / "fixtures/t.ndjson").symlink_to("../rows.ndjson")
+    (project / "rows.ndjson").write_text('{"a": 1}\n')
+    (project / "NOTES.md").symlink_to("../README.md")
+    git(project, "add", "-A", ":/")
+    git(project, "commit", "-q", "-m", "links")
+    with former_version(project, "HEAD") as folder:
+        assert (folder / "fixtures/t.ndjson").read_text() == '{"a": 1}\n'
+        assert not (folder / "NOTES.md").is_symlink()
+
+
+@pytest.mark.parametrize("target", ["../../shared/u.datasource", "/etc/u.datasource", "none.datasource"])
+def test_a_link_out_of_the_project_is_named(project: Path, target: str) -> None:
+    (project / "u.datasource").symlink_to(target)
+    git(project, "add", "-A", ":/")
+    git(project, "commit", "-q", "-m", "link")
+    with pytest.raises(InvalidRequest) as raised, former_version(project, "HEAD"):
+        pass
+    assert raised.value.message == f"`u.datasource` in `HEAD` is a link to `{target}`, out of the project's folder"
 
 
 def test_a_project_in_no_repository_can_only_have_a_folder(tmp_path: Path) -> None:

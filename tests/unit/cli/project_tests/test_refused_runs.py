@@ -26,6 +26,8 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"tests/top.yaml": "- nome: a\n"}, (), 1, "did you mean `name`?"),
         ({"tests/top.yaml": "- name: a\n", "fixtures/flight.csv": ""}, (), 1, "did you mean `flights`?"),
         ({"tests/top.yaml": "- name: a\n", "broken.pipe": "NODE n\n"}, (), 1, "broken.pipe"),
+        ({"tests/top.yaml": "- name: a\n", "fixtures/flights.ndjosn": ""}, (), 1, "flights.ndjosn is no file of rows"),
+        ({"tests/top.yaml": "- name: a\n  parameters: limt=1\n"}, (), 1, "`top` reads no parameter `limt`"),
         ({"tests/top.yaml": "- name: a\n"}, ("--upd",), 2, "--upd"),
     ],
 )
@@ -47,6 +49,7 @@ def test_a_run(
         ({"former/a.datasource": "SCHEMA >\n    a Int8\n"}, ("--from", "../../former"), 1, "has no fixtures"),
         ({"former/a.datasource": "SCHEMA >\n    a Int8,\n    a\n"}, ("--from", "../../former"), 1, "a.datasource:3"),
         ({"tests/migration/flight.ndjson": ""}, ("--from", ".."), 1, "did you mean `flights`?"),
+        ({"tests/migration/flights.csv": ""}, ("--from", ".."), 1, "flights.csv is no file of expected rows"),
     ],
 )
 def test_a_migration(

@@ -37,10 +37,12 @@ def find_fixtures(folder: Path, project: Project, problems: list[Problem]) -> tu
     names = {source.name for source in project.datasources}
     for path in sorted((folder / FOLDER).glob("*")):
         name = _source_name(path)
-        if name is None or not path.is_file():
-            continue
         place = Location(path.relative_to(folder).as_posix())
-        if name not in names:
+        if name is None or not path.is_file():
+            if path.name.partition(".")[0] in names:
+                message = f"{path.name} is no file of rows, and would be passed over"
+                problems.append(Problem(_CODE, message, place, f"its name ends in {', '.join(ENDINGS)}"))
+        elif name not in names:
             hint = did_you_mean(name, names)
             problems.append(Problem(_CODE, f"there is no data source `{name}` for these rows", place, hint))
         elif name in found:

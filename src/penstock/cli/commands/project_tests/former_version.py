@@ -7,6 +7,7 @@ block runs. Invariant: neither the working tree nor the index of the repository 
 from __future__ import annotations
 
 import io
+import posixpath
 import subprocess
 import sys
 import tarfile
@@ -16,10 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.api.project.project_module import contains_project
+from penstock.cli.commands.project_tests.fixtures import ENDINGS, PACKED
 from penstock.errors import InvalidRequest, NotFound
+from penstock.parse.project_files import SUFFIXES
 
 PREFIX = "penstock-former-"
 SECONDS = 120.0
+_OF_A_PROJECT = ("", ".py", ".toml", *SUFFIXES, *ENDINGS, *PACKED)
+"""How files and folders end that a project reads."""
 
 
 @contextmanager
@@ -34,12 +39,32 @@ def former_version(project: Path, ref: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=PREFIX) as scratch, tarfile.open(fileobj=io.BytesIO(archive)) as packed:
         made = Path(scratch) / "project"
         made.mkdir()
-        if sys.version_info >= (3, 12):
-            packed.extractall(made, filter="data")
-        else:
-            packed.extractall(made, members=[each for each in packed if each.isfile() or each.isdir()])
+        _unpack(packed, made, ref)
         _require_project(made, ref)
         yield made
+
+
+def _unpack(packed: tarfile.TarFile, folder: Path, ref: str) -> None:
+    """Raises InvalidRequest for a link to what is not among the files, if the version may lack something without it."""
+    members = packed.getmembers()
+    names = {each.name for each in members}
+    outside = [each for each in members if each.issym() and _target_of(each) not in names]
+    for each in outside:
+        if posixpath.splitext(each.name)[1] in _OF_A_PROJECT:
+            message = f"`{each.name}` in `{ref}` is a link to `{each.linkname}`, out of the project's folder"
+            raise InvalidRequest(
+                message, hint="name a folder that has the former version, such as one of `git worktree`"
+            )
+    kept = [each for each in members if each not in outside]
+    if sys.version_info >= (3, 12):
+        packed.extractall(folder, members=kept, filter="data")
+    else:
+        packed.extractall(folder, members=kept)
+
+
+def _target_of(link: tarfile.TarInfo) -> str:
+    """Where a link leads to; outside of the archive it is the name of no member."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(link.name), link.linkname))
 
 
 def _archive(project: Path, ref: str) -> bytes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.cli.commands.project_tests.answer_difference import EndpointAnswer, find_difference
+from penstock.cli.commands.project_tests.endpoint_cases import ENDINGS as OF_ENDPOINTS
 from penstock.cli.commands.project_tests.endpoint_cases import ExpectedRow, parse_json
 from penstock.cli.json_documents import Json
 from penstock.errors import Location, Problem, did_you_mean
@@ -91,9 +92,13 @@ def read_expected_tables(folder: Path, project: Project, problems: list[Problem]
     """The expected rows of data sources, by name."""
     names = {source.name for source in project.datasources}
     found = []
-    for path in sorted((folder / FOLDER).glob(f"*{ENDING}")):
+    for path in sorted((folder / FOLDER).glob("*")):
         shown = path.relative_to(folder).as_posix()
-        if path.stem not in names:
+        if path.suffix != ENDING:
+            if path.name.partition(".")[0] in names and path.suffix not in OF_ENDPOINTS:
+                message = f"{path.name} is no file of expected rows, and would be passed over"
+                problems.append(Problem(_CODE, message, Location(shown), f"its name ends in {ENDING}"))
+        elif path.stem not in names:
             message = f"there is no data source `{path.stem}` for these rows"
             problems.append(Problem(_CODE, message, Location(shown), did_you_mean(path.stem, names)))
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +29,7 @@ from penstock.cli.commands.project_tests.environment import (
 )
 from penstock.cli.commands.project_tests.fixtures import Fixture, find_fixtures
 from penstock.cli.commands.project_tests.former_version import former_version
+from penstock.cli.commands.project_tests.known_parameters import unknown_parameters
 from penstock.cli.commands.project_tests.migration_check import (
     ExpectedTable,
     TableCheck,
@@ -193,9 +194,11 @@ def read_tests(
     problems: list[Problem] = []
     files = read_case_files(project, problems)
     fixtures = find_fixtures(project, read.loaded.project, problems)
-    endpoints = {pipe.name for pipe in read.loaded.project.pipes if pipe.endpoint is not None}
+    endpoints = {pipe.name: pipe for pipe in read.loaded.project.pipes if pipe.endpoint is not None}
     for file in files:
-        problems += _unknown_endpoint(file, endpoints)
+        problems += _unknown_endpoint(file, endpoints.keys())
+        if file.pipe in endpoints:
+            problems += unknown_parameters(file, read.loaded.project, endpoints[file.pipe])
     if problems:
         count = format_number(len(problems), "problem", "problems")
         raise InvalidProject(f"the tests have {count}", problems)
@@ -208,7 +211,7 @@ def read_tests(
     return files, cases, fixtures
 
 
-def _unknown_endpoint(file: CaseFile, endpoints: set[str]) -> list[Problem]:
+def _unknown_endpoint(file: CaseFile, endpoints: Collection[str]) -> list[Problem]:
     if file.pipe in endpoints or not file.cases:
         return []
     message = f"there is no endpoint `{file.pipe}`: a file of tests has the name of its endpoint"
