@@ -43,6 +43,7 @@ from penstock.serve.calls import (
     tokens,
     topics,
 )
+from penstock.serve.calls.openapi_schemas import known_parameters, takes_form
 from penstock.serve.http import request_body, request_parameters
 from penstock.serve.http.access import NameOf, RequiredScope, authorize, authorize_some, hide_names, no_name
 from penstock.serve.http.audited_call import describe_action, record_refusal, run_audited
@@ -91,7 +92,9 @@ def _path_name(request: Request) -> str | None:
 
 
 def _endpoint_name(request: Request) -> str | None:
-    return str(request.path_params["file"]).rpartition(".")[0]
+    """The name before the format; the whole where a call forgets that, so that it is refused and recorded by a name."""
+    file = str(request.path_params["file"])
+    return file.rpartition(".")[0] or file
 
 
 def _query_api(request: Request) -> str | None:
@@ -242,9 +245,22 @@ async def _serve(host: PipelineHost, call: ApiCall, request: Request) -> Respons
 
 
 def _run(host: PipelineHost, call: ApiCall, request: Request) -> Response | Continued:
-    if not call.action:
+    def answer() -> Response | Continued:
+        _check_parameters(call, request)
         return call.handler(host, request)
-    return run_audited(host.pipeline.audit, call.action, request, lambda: call.handler(host, request))
+
+    return run_audited(host.pipeline.audit, call.action, request, answer) if call.action else answer()
+
+
+def _check_parameters(call: ApiCall, request: Request) -> None:
+    """Raises InvalidRequest for a parameter that the call does not take, wherever it stands."""
+    method = "GET" if request.method == "HEAD" else request.method
+    known = known_parameters(method, call.path)
+    if known is None:
+        return
+    has_form = call.most_body == FORM and takes_form(method, call.path)
+    sent = request_parameters.all_parameters(request) if has_form else request.query_params
+    request_parameters.refuse_unknown_parameters(sent, known)
 
 
 async def _record_refusal(host: PipelineHost, call: ApiCall, request: Request) -> None:

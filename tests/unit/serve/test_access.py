@@ -44,7 +44,8 @@ def test_read_is_per_pipe(host: PipelineHost, tokens: ApiTokens) -> None:
     assert one.get("/v0/pipes/top.json").status_code == 200
     assert one.get("/v0/pipes/other.json").status_code == 403
     assert one.get("/v0/pipes/top.x.json").status_code == 403
-    assert one.get("/v0/pipes/top").status_code == 403
+    assert one.get("/v0/pipes/top").status_code == 404
+    assert one.get("/v0/pipes/other").status_code == 403
     assert one.get("/v0/sql?q=SELECT+1").status_code == 200
     assert one.get("/v0/sql?q=SELECT+1+FROM+flights").status_code == 403
     for path in ("/metrics", "/v0/status", "/v1/deployments", "/v0/tokens"):

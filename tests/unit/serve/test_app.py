@@ -75,6 +75,33 @@ def test_a_wrong_method_is_told_which_are_right(client: TestClient, method: str,
     assert answer.json()["problems"][0]["hint"] == f"it takes {allowed.replace(', ', ' and ')}"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "message"),
+    [
+        ("POST", "/v0/events?name=flights&wiat=true", None, "no parameter `wiat`; did you mean `wait`?"),
+        ("POST", "/v0/datasources?name=flights&mod=replace", None, "no parameter `mod`; did you mean `mode`?"),
+        ("POST", "/v0/datasources/flights/truncate?chek=true", None, "no parameter `chek`; did you mean `check`?"),
+        ("POST", "/v0/datasources/flights/truncate?deployment=staging", None, "no parameter `deployment`"),
+        ("POST", "/v0/datasources/flights/delete?where=1", {"chek": "true"}, "no parameter `chek`; did you mean"),
+        ("POST", "/v1/deploy?chek=true", None, "no parameter `chek`; did you mean `check`?"),
+        ("GET", "/v0/jobs?limit=3", None, "no parameter `limit`; available: token"),
+        ("GET", "/v0/audit?limt=3", None, "no parameter `limt`; did you mean `limit`?"),
+        ("POST", "/v0/tokens", {"name": "a", "scope": "read"}, "no parameter `scope`; did you mean `scopes`?"),
+    ],
+)
+def test_a_misspelt_parameter_is_named_and_nothing_is_done(
+    client: TestClient, method: str, path: str, body: dict[str, str] | None, message: str
+) -> None:
+    answer = client.request(method, path, json=body)
+    assert (answer.status_code, answer.json()["problems"][0]["code"]) == (400, "unknown-parameter")
+    assert message in answer.json()["error"]
+
+
+def test_other_programs_may_add_parameters(client: TestClient) -> None:
+    for path in ("/health?_=1", "/metrics?x=1", "/v0/pipes/top.json?utm=1", "/v0/sql?q=SELECT+1+AS+a&x=1"):
+        assert client.get(path).status_code == 200
+
+
 def test_the_nearest_address_is_named(client: TestClient) -> None:
     assert client.get("/v0/dataources").json()["problems"][0]["hint"] == "did you mean `/v0/datasources`?"
 

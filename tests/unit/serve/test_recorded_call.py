@@ -65,3 +65,10 @@ def test_a_log_that_fails_costs_no_answer(
 
     monkeypatch.setattr(pipeline.calls, "add", fail)
     assert client.get("/v0/pipes/top.json").status_code == 200
+
+
+def test_a_call_without_a_format_is_recorded_by_its_name(client: TestClient, pipeline: MemoryPipeline) -> None:
+    """And not by an empty one, which would be a row without a name in `penstock.endpoint_stats`."""
+    for path in ("/v0/pipes/top", "/v0/pipes/.json"):
+        assert client.get(path).status_code == 404
+    assert [row[0] for row in recorded(pipeline)] == [".json", "top"]

@@ -108,7 +108,7 @@ class EventIngestion:
         lines = [line for raw in body.split(b"\n") if (line := raw.strip())]
         quarantined = _count_rejected(_row_parser(landing), lines)
         if quarantined == len(lines) and (why := _why_no_json(lines)):
-            raise InvalidRequest(f"the body holds no JSON; {why}", hint="send one JSON object a line (NDJSON)")
+            raise _no_json_error(landing, name, lines[0] if lines else b"", why)
         return landing.stream, lines, (len(lines) - quarantined, quarantined)
 
     def landing_of(self, name: str) -> Landing:
@@ -219,6 +219,32 @@ def _why_no_json(lines: Sequence[bytes]) -> str | None:
         except InvalidRow as error:
             reasons.append(str(error))
     return f"its first line: {reasons[0]}" if reasons else "it has no line"
+
+
+def _no_json_error(landing: Landing, name: str, first: bytes, why: str) -> InvalidRequest:
+    """The error for a body without JSON; it says so if the body seems to be a file of another kind."""
+    kind = _kind_of_file(landing, first)
+    if kind is None:
+        return InvalidRequest(f"the body holds no JSON; {why}", hint="send one JSON object a line (NDJSON)")
+    path = f"/v0/datasources?name={name}&mode=append&format={kind.lower()}"
+    message = f"the body holds no JSON; it seems to be {kind}, which POST {path} takes"
+    return InvalidRequest(message, hint=f"or `penstock datasource append {name} --file FILE`")
+
+
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+def _kind_of_file(landing: Landing, first: bytes) -> str | None:
+    """What a body seems to be that begins with this line: Parquet, or CSV with names of columns or as many values."""
+    if first.startswith(b"PAR1"):
+        return "Parquet"
+    names = {column.name for column in landing.columns if column.path is not None}
+    for delimiter in () if first.startswith((b"{", b"[")) else _DELIMITERS:
+        parts = [each.strip().strip('"') for each in first.decode(errors="replace").split(delimiter)]
+        is_header = 2 * sum(part in names for part in parts) >= len(parts)
+        if len(parts) > 1 and (is_header or len(parts) == len(names)):
+            return "CSV"
+    return None
 
 
 def landed_batch(warehouse: Warehouse, board: DeploymentBoard, stream: str) -> int:

@@ -31,6 +31,8 @@ SOURCE, POSITIONS = "penstock-source", "penstock-positions"
 LONGEST_SOURCE = 256
 WAIT_SECONDS = 60.0
 LONGEST_KEY = 256
+FILE_FORMATS = ("csv", "parquet")
+"""Formats of files, of which one has many rows and says which columns they have; others are those of events."""
 
 
 def post_events(host: PipelineHost, request: Request) -> Response | Continued:
@@ -108,8 +110,10 @@ def to_ndjson(body: bytes, form: str | None) -> bytes:
         return _read_unnamed(body)
     reader = READERS.get(form.lower())
     if reader is None:
-        message = f"there is no format `{form}`"
-        raise InvalidRequest(message, [Problem("unknown-format", message, hint=did_you_mean(form, READERS))])
+        message = f"there is no format `{form[:60]}`"
+        if form.lower() in FILE_FORMATS:
+            message = f"the format `{form}` is one of files, which POST /v0/datasources?name=…&format={form} takes"
+        raise InvalidRequest(message, [Problem("unknown-format", message, hint=did_you_mean(form[:60], READERS))])
     return reader(body)
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeAlias
+
+from penstock.template import general_parameters
 
 Json: TypeAlias = "dict[str, object]"
 
@@ -134,6 +137,8 @@ class CallSchema:
     """The schema of its body, by content type."""
     answers: Mapping[str, Mapping[str, Json]] = field(default_factory=lambda: {"200": {JSON: OBJECT}})
     """The schemas of its answers, by status and content type."""
+    has_template: bool = False
+    """Whether it takes other parameters, too: those of a template."""
 
 
 WHICH = (parameter_schema("deployment"),)
@@ -162,7 +167,12 @@ DEPLOY = (
 PROJECT: Json = {"multipart/form-data": {"schema": object_schema(files=array_schema(BYTES))}}
 PARAMETERS: Json = {JSON: {"schema": OBJECT}, FORM: {"schema": OBJECT}}
 QUERY: Json = {"text/plain": {"schema": TEXT}, **PARAMETERS}
-ENDPOINT = CallSchema("Query an endpoint: NAME.json, .ndjson, .csv, .parquet or .arrow", WHICH, answers={"200": RESULT})
+ENDPOINT = CallSchema(
+    "Query an endpoint: NAME.json, .ndjson, .csv, .parquet or .arrow",
+    WHICH,
+    answers={"200": RESULT},
+    has_template=True,
+)
 ONE: Mapping[str, Mapping[str, Json]] = {"200": {JSON: DEPLOYMENT}}
 ICEBERG = {
     f"{base}/namespaces{path}": about
@@ -219,7 +229,7 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("POST", "/v0/datasources/{name}/delete"): CallSchema(
         "Remove the rows of a data source for which a condition is true",
         (
-            parameter_schema("where"),
+            *(parameter_schema(name) for name in ("where", "delete_condition")),
             *(
                 parameter_schema(flag, schema=FLAG)
                 for flag in ("wait", "check", "rebuild", "auto_promote", "allow_destructive_operations")
@@ -262,18 +272,18 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("GET", "/v0/pipes/openapi.json"): CallSchema("The endpoints as an OpenAPI document", WHICH),
     ("GET", "/v0/pipes/{file}"): ENDPOINT,
-    ("POST", "/v0/pipes/{file}"): CallSchema(ENDPOINT.about, WHICH, PARAMETERS, ENDPOINT.answers),
+    ("POST", "/v0/pipes/{file}"): CallSchema(ENDPOINT.about, WHICH, PARAMETERS, ENDPOINT.answers, has_template=True),
     ("POST", "/v0/pipes/{name}/copy"): CallSchema(
-        "Run a copy", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}
+        "Run a copy", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}, has_template=True
     ),
     ("POST", "/v0/pipes/{name}/ranges"): CallSchema(
-        "Run a copy for a range, once", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}
+        "Run a copy for a range, once", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}, has_template=True
     ),
     ("GET", "/v0/pipes/{name}/ranges"): CallSchema(
         "List the jobs of a copy for ranges", answers={"200": {JSON: object_schema(jobs=array_schema(JOB))}}
     ),
     ("POST", "/v0/pipes/{name}/sink"): CallSchema(
-        "Run a sink", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}
+        "Run a sink", (), PARAMETERS, {"202": {JSON: object_schema(job=JOB)}}, has_template=True
     ),
     ("GET", "/v0/topics"): CallSchema(
         "How the topics of data sources are read", answers={"200": {JSON: object_schema(topics=array_schema(OBJECT))}}
@@ -286,8 +296,10 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ),
     ("GET", "/v0/jobs/{id}"): CallSchema("Show a job", answers={"200": {JSON: JOB}}),
     ("POST", "/v0/jobs/{id}/cancel"): CallSchema("Cancel a job", answers={"200": {JSON: JOB}}),
-    ("GET", "/v0/sql"): CallSchema("Run a query", (parameter_schema("q", needed="yes"), *WHICH), None, {"200": RESULT}),
-    ("POST", "/v0/sql"): CallSchema("Run a query", WHICH, QUERY, {"200": RESULT}),
+    ("GET", "/v0/sql"): CallSchema(
+        "Run a query", (parameter_schema("q", needed="yes"), *WHICH), None, {"200": RESULT}, has_template=True
+    ),
+    ("POST", "/v0/sql"): CallSchema("Run a query", WHICH, QUERY, {"200": RESULT}, has_template=True),
     ("GET", "/v0/audit"): CallSchema(
         "Who changed what",
         (parameter_schema("limit"),),
@@ -363,3 +375,21 @@ SHAPES: Mapping[tuple[str, str], CallSchema] = {
     ("POST", "/v1/deployments/{ref}/pause"): CallSchema("Pause the filling of a deployment", answers=ONE),
     ("POST", "/v1/deployments/{ref}/resume"): CallSchema("Resume the filling of a deployment", answers=ONE),
 }
+
+
+@cache
+def known_parameters(method: str, path: str) -> frozenset[str] | None:
+    """The names of all parameters that a call takes, in its address or its body; None if it takes any: those of a
+    template, or what other programs (a browser, Prometheus, readers of Iceberg) add."""
+    shape = SHAPES[method, path]
+    if shape.has_template or not path.startswith(("/v0/", "/v1/")):
+        return None
+    declared = frozenset(str(each["name"]) for each in shape.parameters if each["in"] == "query")
+    version = general_parameters.DEPLOYMENT
+    return declared | {"token", *(version if declared.intersection(version) else ())}
+
+
+def takes_form(method: str, path: str) -> bool:
+    """Whether the body of a call, if it has one, is parameters."""
+    body = SHAPES[method, path].body
+    return body is None or FORM in body

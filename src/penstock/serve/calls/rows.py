@@ -23,6 +23,7 @@ from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.errors import did_you_mean
 from penstock.serve.calls.deployments import deployment_to_json
 from penstock.serve.calls.events import (
+    FILE_FORMATS,
     WAIT_SECONDS,
     idempotency_key,
     post_events,
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from penstock.state.jobs import Job
 
 MODES = ("append", "replace")
-FILE_FORMATS = ("csv", "parquet")
-"""Formats of files, of which one has many rows and says which columns they have; others are those of events."""
 
 
 def post_rows(host: PipelineHost, request: Request) -> Response | Continued:

@@ -6,13 +6,13 @@ In: a request. Out: checked values. Invariant: a wrong parameter is a 400 that n
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import parse_qsl
 
 import orjson
 from starlette.requests import Request
 
-from penstock.errors import InvalidRequest, Problem
+from penstock.errors import InvalidRequest, Problem, did_you_mean
 from penstock.parse.sql_syntax.integer_parsing import parse_whole_number
 from penstock.serve.http.request_body import body_of
 from penstock.template.general_parameters import DEPLOYMENT
@@ -27,6 +27,15 @@ _FORM = re.compile(r"[^\s+=&()'\"*]*(?:[=&]|\Z)")
 def invalid_request_parameter(name: str, message: str, hint: str | None = None) -> InvalidRequest:
     """The error for a wrong parameter."""
     return InvalidRequest(message, [Problem("invalid-parameter", f"parameter `{name}`: {message}", hint=hint)])
+
+
+def refuse_unknown_parameters(sent: Iterable[str], known: Collection[str]) -> None:
+    """Raises InvalidRequest for a name that a call does not know: with a misspelt one it would do something else than
+    what was asked for. The nearest name is in the message, as names of parameters are no secret and hints may be."""
+    unknown = next((name for name in sent if name not in known), None)
+    if unknown is not None:
+        message = f"this call has no parameter `{unknown[:60]}`; {did_you_mean(unknown[:60], known) or 'it takes none'}"
+        raise InvalidRequest(message, [Problem("unknown-parameter", message)])
 
 
 def required_parameter(parameters: Mapping[str, str], name: str) -> str:

@@ -11,7 +11,10 @@ from penstock.errors import InvalidRequest
 from penstock.parse.project_loader import load_files
 from penstock.plan.planner import PlanOptions, make_plan
 
-FILES = {"datasources/issues.datasource": "SCHEMA >\n    id UInt64\n"}
+FILES = {
+    "datasources/issues.datasource": "SCHEMA >\n    id UInt64\n",
+    "datasources/labels.datasource": "SCHEMA >\n    id UInt64,\n    label String,\n    colour String\n",
+}
 DEEP = b'{"id": ' + b"[" * 200 + b"]" * 200 + b"}"
 
 
@@ -28,13 +31,35 @@ def ingestion() -> EventIngestion:
     [
         (DEEP, "its first line: objects and arrays are nested more than"),
         ('{"id": 1, "é": 2}'.encode("latin-1"), "its first line: not UTF-8 text"),
-        (b"id;1\nid;2", "its first line: not JSON: Expecting value"),
+        (b"<id>1</id>\n<id>2</id>", "its first line: not JSON: Expecting value"),
         (b" \n\n", "it has no line"),
     ],
 )
 def test_the_error_says_what_is_wrong(ingestion: EventIngestion, body: bytes, reason: str) -> None:
     with pytest.raises(InvalidRequest, match=f"^the body holds no JSON; {reason}"):
         ingestion.examine("issues", body)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"id,label\n1,a", "CSV"),
+        (b'"id"; "label"; "other"; "colour"\n', "CSV"),
+        (b"1x\ta\tred", "CSV"),
+        (b"PAR1\x15\x04\x15,,", "Parquet"),
+    ],
+)
+def test_a_file_of_another_kind_is_recognised(ingestion: EventIngestion, body: bytes, kind: str) -> None:
+    place = f"POST /v0/datasources?name=labels&mode=append&format={kind.lower()}"
+    with pytest.raises(InvalidRequest) as raised:
+        ingestion.examine("labels", body)
+    assert raised.value.message == f"the body holds no JSON; it seems to be {kind}, which {place} takes"
+
+
+@pytest.mark.parametrize("body", [b'{"id": 1, "label": "a", "colour": "x"', b"[1, 2, 3", b"some text, and more", b"id"])
+def test_what_may_be_anything_is_not(ingestion: EventIngestion, body: bytes) -> None:
+    with pytest.raises(InvalidRequest, match=r"^the body holds no JSON; its first line: not JSON"):
+        ingestion.examine("labels", body)
 
 
 def test_beside_json_it_is_a_row_that_does_not_fit(ingestion: EventIngestion) -> None:
