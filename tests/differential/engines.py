@@ -19,7 +19,7 @@ from chdb.session import Session
 from pyspark.sql import SparkSession
 from tests.differential.sample import ROWS, SCHEMA, clickhouse_literal, project
 
-from penstock.deploy.queries.answers.json_values import json_converter, key_converter
+from penstock.deploy.queries.answers.json_values import json_converter, text_converter
 from penstock.errors import Location
 from penstock.model import types as t
 from penstock.model.datasource import Text
@@ -128,7 +128,7 @@ def _nested(value: object, of: Type) -> object:
 
 def _shown_key(key: object, of: Type) -> str:
     """As the server shows it."""
-    return key_converter(of)(key)
+    return text_converter(of)(key)
 
 
 def _float(value: float) -> object:
