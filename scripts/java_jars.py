@@ -42,6 +42,7 @@ SOURCES = {
         "Site.java",
         "NetworkLocation.java",
         "texts/TextDistance.java",
+        "texts/FixedPoint.java",
         "StaticFunctions.java",
         "AnswerRows.java",
         "ManifestMerge.java",

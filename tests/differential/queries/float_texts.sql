@@ -7,3 +7,9 @@ SELECT toJSONString([1e16/3, 5e-324]), toJSONString(map('a', 1e16/3)), toJSONStr
 SELECT groupConcat(',')(toString(x)), toString(sum(x)), toString(avg(x)), toString(quantile(0.3)(x)), toString(any(toFloat32(x))) FROM (SELECT number * 1e15 / 7 AS x FROM numbers(3));
 SELECT toString(toNullable(1e16/3)), toString(NULL::Nullable(Float64)), toString(nf), toString(f32), length(toString(f)), CAST([toFloat32(0.00001)] AS Array(String)), map(toString(f32), 1) FROM t;
 SELECT x, toFloat64(x), toString(x), concat('', x), toJSONString(x), toJSONString([x]) FROM (SELECT toFloat32(arrayJoin([0.00001, 1e-7, 123456789, 1e15, 1e16, 1e21, 3.3e-5, 0.3, 2e-3, 1e-45, 3e-45, -7e-45, 1.17549435e-38, 3e20, 16777217, nan, -inf])) AS x) ORDER BY x;
+
+-- So many digits of the number as it is in truth: 2.675 is a little less.
+SELECT toDecimalString(3.14159, 2), toDecimalString(0.5, 0), toDecimalString(1.5, 0), toDecimalString(2.675, 2), toDecimalString(-0.001, 2), toDecimalString(-0., 1), toDecimalString(toFloat32(0.1), 12), toDecimalString(nan, 2), toDecimalString(-inf, 2), toDecimalString(1e22, 3), toDecimalString(0.1, 55), toDecimalString(5e-324, 60), toDecimalString(1.7e59, 1), toDecimalString(2.5, 0), toDecimalString(0.05, 1), toDecimalString(0.25, 1), toDecimalString(1.005, 2), toDecimalString(1e-10, 5), toDecimalString(123456789.987654321, 6), toDecimalString(toNullable(0.5), 2), toDecimalString(nullIf(0.5, 0.5), 2);
+SELECT toDecimalString(1e60, 1);
+SELECT toDecimalString(0.1, 61);
+SELECT id, toDecimalString(f, 3), toDecimalString(f32, 2), toDecimalString(nf, 1) FROM t ORDER BY id;

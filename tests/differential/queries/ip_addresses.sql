@@ -39,3 +39,12 @@ SELECT toIPv4(i32) FROM t;
 SELECT toUInt32(toIPv6('::1'));
 SELECT id, empty(toIPv4(u8)), notEmpty(toIPv6(if(id > 2, '::', '::1'))), empty(toUUID(if(id > 2, '00000000-0000-0000-0000-000000000000', '61f0c404-5cb3-11e7-907b-a6006ad3dba0'))), empty(toFixedString(lc, 8)), notEmpty(toIPv4(nullIf(u8, 1))) FROM t ORDER BY id;
 SELECT arrayFilter(x -> notEmpty(x), [toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), toUUID('00000000-0000-0000-0000-000000000000')]);
+
+-- The digits of addresses; IPv4 beside unsigned integers.
+SELECT hex(toIPv4('1.2.3.4')), hex(toIPv4('0.0.0.4')), hex(toIPv4('255.255.255.255')), hex(toIPv4('0.0.0.0')), hex(toIPv6('::1')), hex(toIPv6('2001:db8::1')), hex(toIPv6('1.2.3.4')), bin(toIPv4('1.2.3.4')), bin(toIPv6('2001:db8::1')), hex(toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0')), bin(toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'));
+SELECT hex(materialize(toIPv4('1.2.3.4'))), hex(toIPv4OrNull('x')), hex(toNullable(toIPv4('10.0.0.1'))), hex(toIPv4(u16)), bin(toIPv4(id)), hex(IPv4ToIPv6(id)), hex(toIPv4(nullIf(u8, 0))), hex(nullIf(toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0'), toUUID(if(id = 1, '61f0c404-5cb3-11e7-907b-a6006ad3dba0', '00000000-0000-0000-0000-000000000001')))) FROM t ORDER BY id;
+SELECT id, ip = 65535, ip > 5, 5 < ip, ip = id, ip <= u64, ip BETWEEN 1 AND 4000000000, nullIf(ip, toIPv4('0.0.0.0')) >= 255, ip != u8, nullIf(ip, 65535) FROM (SELECT *, toIPv4(u16) AS ip FROM t) ORDER BY id;
+SELECT toIPv4('1.2.3.4') = toInt64(16909060);
+SELECT CASE toIPv4('1.2.3.4') WHEN 16909060 THEN 1 ELSE 0 END;
+SELECT CASE toIPv4(u16) WHEN 16909060 THEN 1 ELSE 0 END FROM t;
+SELECT has([toIPv4('1.2.3.4')], 16909060);

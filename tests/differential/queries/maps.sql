@@ -27,3 +27,8 @@ SELECT CAST(map('a', 'x') AS Array(Tuple(String, UInt8)));
 SELECT CAST(map('a', NULL) AS Array(Tuple(String, UInt8)));
 SELECT CAST(map('a', 1) AS Array(Tuple(String, UInt8, UInt8)));
 SELECT mapContainsKeyLike(map('a_b', 1), '%\\_%'), mapExtractKeyLike(map('ab', 1, '%', 2), '\\%');
+
+-- A map without pairs.
+SELECT CAST(map() AS Map(String, Int8)), toString(map()), length(map()), mapKeys(map());
+SELECT if(id > 2, map('a', id), map()), if(id > 2, map(), map('x', [1])), coalesce(map('a', 1), map()) FROM t ORDER BY id;
+SELECT map() AS m, toTypeName(map());

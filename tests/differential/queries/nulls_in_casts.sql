@@ -34,3 +34,12 @@ SELECT toBool(toNullable(toFixedString(materialize('x'), 1)));
 SELECT toDateTime64(toNullable(toFixedString(materialize('x'), 1)), 3);
 -- The number of an Enum that is out of the range wraps around.
 SELECT toUInt64OrDefault(e), toUInt8OrDefault(e), toInt8OrDefault(e) FROM (SELECT CAST(arrayJoin(['a', 'b', 'c']) AS Enum16('a' = -1, 'b' = 300, 'c' = 7)) AS e);
+
+-- NULL and truths in the text of an array, and commas behind the last element.
+SELECT '[1, NULL]'::Array(Nullable(Int8)), '[1, null ]'::Array(Nullable(Int8)), '[NULL]'::Array(Nullable(String)), '(1, NULL)'::Tuple(Int8, Nullable(String)), '(1,)'::Tuple(Int8), '[1,2,]'::Array(Int8), '[true, false]'::Array(Bool), '[1, 0]'::Array(Bool), '[NULL, ''NULL'']'::Array(Nullable(String)), '[[NULL],[1,],]'::Array(Array(Nullable(Int8)));
+SELECT '(1,2,)'::Tuple(Int8, Int8);
+SELECT '[1 2]'::Array(Int8);
+SELECT '[NULLL]'::Array(Nullable(Int8));
+
+-- Empty arrays as maps, and NULL with a default.
+SELECT CAST([] AS Map(String, String)), CAST([] AS Map(String, Array(Int8))), accurateCastOrDefault(NULL, 'Int8'), accurateCastOrDefault(NULL, 'String'), accurateCastOrDefault(NULL, 'Int8', toInt8(5)), accurateCastOrDefault(NULL, 'Date');

@@ -21,6 +21,7 @@ from penstock.sql.calls.aggregate_calls import aggregate_call
 from penstock.sql.calls.lambda_arguments import build_or_refuse
 from penstock.sql.calls.named_lambdas import expand_named_lambda, with_named_lambda
 from penstock.sql.calls.special_forms import SPECIAL_FORMS, find_special_form, translate_cast
+from penstock.sql.calls.tuple_distances import VECTOR_FORMS
 from penstock.sql.calls.windows import WINDOW_FUNCTIONS, find_window_function
 from penstock.sql.compiler.constants import known_constant, known_texts
 from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_intervals
@@ -175,6 +176,8 @@ def apply_function(tr: Translator, node: exp.Anonymous, function: Function) -> T
     refuse_intervals(tr, node, values)
     if any(t.has_part(value.type, t.Dynamic) for value in values):
         return _apply_to_dynamic_values(tr, node, function, values)
+    if values and isinstance(values[0].bare, t.Tuple) and function.name in VECTOR_FORMS:
+        return _bind_long_arguments(VECTOR_FORMS[function.name](tr, node, values), values)
     return _apply_to_values(tr, node, function, values)
 
 

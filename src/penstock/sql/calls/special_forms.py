@@ -25,6 +25,7 @@ from penstock.sql.calls.polygons import POLYGON_FORMS
 from penstock.sql.calls.running_functions import RUNNING_FORMS
 from penstock.sql.calls.special_dates import TIME_FORMS
 from penstock.sql.calls.subqueries import membership_call
+from penstock.sql.calls.tuple_distances import NORMALIZING_FORMS
 from penstock.sql.calls.tuples import TUPLE_FORMS
 from penstock.sql.compiler.constants import literal_text
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments, refuse_intervals
@@ -177,6 +178,8 @@ def _convert_to_type(tr: Translator, node: exp.Expr, value: TypedSql, want: Type
     conversion."""
     if tr.locals and (has_json(want) or has_json(value.type)):
         raise tr.refusal(node, "unsupported-syntax", "a conversion to or from JSON inside a lambda is not supported")
+    if is_null(value) and mode.failure == "zero" and not is_nullable(want):
+        return typed_sql(mode.default or column_default(want), want)
     if is_null(value) and mode.failure != "null" and not is_nullable(want):
         raise tr.refusal(node, "no-conversion", f"NULL cannot be converted to {want}", f"Nullable({want})")
     if mode.failure == "zero" and mode.default is None and value.nullable and not is_nullable(want):
@@ -402,6 +405,7 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     "untuple": _misplaced_elements,
     "sqr": _square,
     **TUPLE_FORMS,
+    **NORMALIZING_FORMS,
     **TIME_FORMS,
     **LAMBDA_FORMS,
     **RUNNING_FORMS,

@@ -6,14 +6,16 @@ that the types of the result are those that ClickHouse gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from sqlglot import exp
 
 from penstock.model import types as t
+from penstock.sql.calls.lambda_arguments import build_or_refuse
 from penstock.sql.compiler.translator import SpecialForm, Translator, call_arguments
 from penstock.sql.expr.typed import TypedSql, text, typed_sql
+from penstock.sql.functions.table import find_function
 from penstock.sql.operators import arithmetic, comparisons
 from penstock.sql.operators.literals import make_tuple, negate
 from penstock.sql.operators.names import tuple_element
@@ -21,7 +23,7 @@ from penstock.sql.spark_text import quote_identifier, string_literal
 from penstock.sql.syntax.tree import call_name
 
 
-def _tuple_elements(tr: Translator, node: exp.Expr, value: TypedSql) -> list[TypedSql]:
+def elements_of(tr: Translator, node: exp.Expr, value: TypedSql) -> list[TypedSql]:
     """The elements of a tuple as values. Raises Refused for any other type."""
     of = value.bare
     if not isinstance(of, t.Tuple) or not of.fields or value.nullable:
@@ -30,8 +32,9 @@ def _tuple_elements(tr: Translator, node: exp.Expr, value: TypedSql) -> list[Typ
     return [typed_sql(f"{value.sql}.{quote_identifier(name)}", inner) for name, inner in named]
 
 
-def _element_pairs(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> list[tuple[TypedSql, TypedSql]]:
-    left, right = (_tuple_elements(tr, node, value) for value in values)
+def element_pairs(tr: Translator, node: exp.Expr, values: Sequence[TypedSql]) -> list[tuple[TypedSql, TypedSql]]:
+    """The elements of two tuples, side by side. Raises Refused for tuples of different sizes."""
+    left, right = (elements_of(tr, node, value) for value in values)
     if len(left) != len(right):
         raise tr.refusal(node, "wrong-argument-type", "the tuples must have the same number of elements")
     return list(zip(left, right, strict=True))
@@ -40,7 +43,7 @@ def _element_pairs(tr: Translator, node: exp.Expr, values: list[TypedSql]) -> li
 def _element_wise_form(symbol: str) -> SpecialForm:
     def form(tr: Translator, node: exp.Anonymous) -> TypedSql:
         values = tr.translate_all(call_arguments(tr, node, 2, 2))
-        pairs = _element_pairs(tr, node, values)
+        pairs = element_pairs(tr, node, values)
         return make_tuple([arithmetic.apply_operator(tr, node, symbol, pair) for pair in pairs])
 
     return form
@@ -54,7 +57,7 @@ def _scalar_form(symbol: str) -> SpecialForm:
         if number.nullable:
             message = f"`{call_name(node)}` by a Nullable number is not supported"
             raise tr.refusal(node, "wrong-argument-type", message, "ifNull(…, 0), or (a.1 / n, a.2 / n)")
-        fields = _tuple_elements(tr, node, value)
+        fields = elements_of(tr, node, value)
         return make_tuple([arithmetic.apply_operator(tr, node, symbol, (field, number)) for field in fields])
 
     return form
@@ -62,7 +65,7 @@ def _scalar_form(symbol: str) -> SpecialForm:
 
 def _negate_elements(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
-    found = [negate(field) for field in _tuple_elements(tr, node, value)]
+    found = [negate(field) for field in elements_of(tr, node, value)]
     elements = [element for element in found if element is not None]
     if len(elements) < len(found):
         raise tr.refusal(node, "wrong-argument-type", f"the elements of {value.type} cannot be negated")
@@ -71,28 +74,34 @@ def _negate_elements(tr: Translator, node: exp.Anonymous) -> TypedSql:
 
 def _concatenate_tuples(tr: Translator, node: exp.Anonymous) -> TypedSql:
     values = tr.translate_all(call_arguments(tr, node, 1, 64))
-    return make_tuple([field for value in values for field in _tuple_elements(tr, node, value)])
+    return make_tuple([field for value in values for field in elements_of(tr, node, value)])
 
 
-def _sum_values(tr: Translator, node: exp.Anonymous, values: list[TypedSql]) -> TypedSql:
+def sum_values(tr: Translator, node: exp.Expr, values: Sequence[TypedSql]) -> TypedSql:
+    """The values, added to each other in their order."""
     return reduce(lambda a, b: arithmetic.apply_operator(tr, node, "+", (a, b)), values)
 
 
 def _hamming_distance(tr: Translator, node: exp.Anonymous) -> TypedSql:
     """tupleHammingDistance: how many elements differ. It is a sum of UInt8, whose type grows with the number of
     elements."""
-    pairs = _element_pairs(tr, node, tr.translate_all(call_arguments(tr, node, 2, 2)))
-    return _sum_values(tr, node, [comparisons.compare(tr, node, "<>", pair) for pair in pairs])
+    pairs = element_pairs(tr, node, tr.translate_all(call_arguments(tr, node, 2, 2)))
+    return sum_values(tr, node, [comparisons.compare(tr, node, "<>", pair) for pair in pairs])
+
+
+def dot_product(tr: Translator, node: exp.Expr, values: Sequence[TypedSql]) -> TypedSql:
+    """The sum of the products of the elements of two tuples. Raises Refused."""
+    pairs = element_pairs(tr, node, values)
+    return sum_values(tr, node, [arithmetic.apply_operator(tr, node, "*", pair) for pair in pairs])
 
 
 def _dot_product(tr: Translator, node: exp.Anonymous) -> TypedSql:
+    """dotProduct of two tuples, or of two arrays."""
     values = tr.translate_all(call_arguments(tr, node, 2, 2))
-    if not all(isinstance(value.bare, t.Tuple) for value in values):
-        message = f"`{call_name(node)}` takes two tuples"
-        raise tr.refusal(node, "wrong-argument-type", message, "arrayDotProduct")
-    return _sum_values(
-        tr, node, [arithmetic.apply_operator(tr, node, "*", pair) for pair in _element_pairs(tr, node, values)]
-    )
+    of_arrays = find_function("arrayDotProduct")
+    if of_arrays is not None and all(isinstance(value.bare, t.Array) for value in values):
+        return build_or_refuse(tr, node, lambda: of_arrays.build(values))
+    return dot_product(tr, node, values)
 
 
 def _tuple_names(tr: Translator, node: exp.Anonymous) -> TypedSql:
@@ -102,14 +111,14 @@ def _tuple_names(tr: Translator, node: exp.Anonymous) -> TypedSql:
 
 
 def _field_names(tr: Translator, node: exp.Expr, value: TypedSql) -> list[str]:
-    _tuple_elements(tr, node, value)
+    elements_of(tr, node, value)
     assert isinstance(value.bare, t.Tuple)
     return [name or str(place) for place, (name, _) in enumerate(value.bare.fields, 1)]
 
 
 def _name_value_pairs(tr: Translator, node: exp.Anonymous) -> TypedSql:
     (value,) = tr.translate_all(call_arguments(tr, node, 1, 1))
-    fields = _tuple_elements(tr, node, value)
+    fields = elements_of(tr, node, value)
     if any(field.type != fields[0].type for field in fields):
         raise tr.refusal(node, "wrong-argument-type", "all elements of the tuple must be of one type")
     pairs = (make_tuple([text(name), field]) for name, field in zip(_field_names(tr, node, value), fields, strict=True))

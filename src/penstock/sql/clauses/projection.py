@@ -31,8 +31,17 @@ def translate_where(block: SelectBlock) -> SelectBlock:
         node = block.tree.args.get(key)
         if node is not None:
             with block.environment.report.collecting():
+                _check_prewhere(block, node)
                 tests.append(_filter_sql(block.translator.at("filter").with_new_trace(), node.this))
     return replace(block, where=tuple(tests))
+
+
+def _check_prewhere(block: SelectBlock, node: exp.Expr) -> None:
+    """Raises Refused for a PREWHERE over what is no data source, as ClickHouse does."""
+    relations = block.translator.scope.relations
+    if isinstance(node, exp.PreWhere) and (not relations or relations[0].placeholder is None):
+        message = "PREWHERE filters the rows of a data source; this SELECT reads something else"
+        raise refusal(block.environment.text, node, "unsupported-clause", message, "write WHERE")
 
 
 def _filter_sql(tr: Translator, node: exp.Expr) -> str:

@@ -202,6 +202,8 @@ def _find_conversion(value: TypedSql, want: Type, mode: ConversionMode) -> Conve
             return dates.read_any_format(value, want)
         if mode.overflow == "refused":
             return dates.read_with_year(value, want)
+    if value.bare == t.Array(NOTHING) and isinstance(want, t.Map):
+        return Conversion(f"CAST(map() AS {value_type(want)})")
     for kinds, family in _FAMILIES:
         if isinstance(want, kinds):
             return family(value, want, mode.overflow)

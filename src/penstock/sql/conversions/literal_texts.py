@@ -28,6 +28,7 @@ _BARE_DAY = re.compile(r"([0-9]{4})(0[1-9]|1[0-2])(0[1-9]|1[0-9]|2[0-8])")
 """A day without hyphens that every month has."""
 _TRUTHS = re.compile("true|t|yes|y|on|enabled?|1|false|f|no|n|off|disabled?|0", re.IGNORECASE)
 _ITEM = re.compile(r"'((?:[^'\\]|\\.|'')*)'|[^\s,()\[\]']+", re.DOTALL)
+_NULL = re.compile(r"NULL(?=\s*[,)\]])", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\(.)|''", re.DOTALL)
 _ESCAPED = {
     "n": "\n",
@@ -125,6 +126,8 @@ class _Reader:
         return found
 
     def _value(self, of: Type) -> TypedSql:
+        if is_nullable(of) and self._skips_null():
+            return typed_sql(f"CAST(NULL AS {value_type(of)})", of)
         match unwrap_type(of):
             case t.Array(inner):
                 return self._array(inner)
@@ -137,9 +140,10 @@ class _Reader:
         self._take("[")
         values: list[TypedSql] = []
         while not self._skips("]"):
-            if values:
-                self._take(",")
             values.append(self._value(inner))
+            if not self._skips(","):  # one may stand behind the last element
+                self._take("]")
+                break
         shown = f"array({', '.join(value.sql for value in values)})"
         of = t.Array(inner)
         return typed_sql(shown if values else f"CAST({shown} AS {value_type(of)})", of)
@@ -151,6 +155,8 @@ class _Reader:
             if place > 1:
                 self._take(",")
             parts.append(f"{string_literal(name or f'_{place}')}, {self._value(of).sql}")
+        if len(fields) == 1:
+            self._skips(",")
         self._take(")")
         return typed_sql(f"named_struct({', '.join(parts)})", t.Tuple(fields))
 
@@ -172,6 +178,13 @@ class _Reader:
             raise ValueError(self._written)
         return found
 
+    def _skips_null(self) -> bool:
+        """Whether NULL comes next, which is then read."""
+        self._skip_blanks()
+        found = _NULL.match(self._written, self._at)
+        self._at = found.end() if found is not None else self._at
+        return found is not None
+
     def _skip_blanks(self) -> None:
         while self._written[self._at : self._at + 1].isspace():
             self._at += 1
@@ -192,7 +205,7 @@ def _is_bare(written: str, of: Type) -> bool:
     """Whether a value of the type is written without quotes."""
     match of:
         case t.Bool():
-            return written in ("0", "1")
+            return written in ("0", "1", "true", "false")
         case t.DateTime():
             return re.fullmatch("[0-9]{10}", written) is not None
         case _:

@@ -78,8 +78,8 @@ def map_contains(values: Sequence[TypedSql]) -> TypedSql:
 
 def _make_map(values: Sequence[TypedSql]) -> TypedSql:
     """map(key, value, …); literal keys must differ."""
-    if len(values) < 2:
-        raise BadArguments("`map` without a pair has no type", "mapFromArrays of empty arrays with a type")
+    if not values:
+        return TypedSql("map()", t.Map(NOTHING, NOTHING), "MAP<VOID, VOID>")
     keys, items = values[::2], values[1::2]
     key, item = supertype([value.type for value in keys]), value_supertype(items)
     if len(keys) != len(items) or key is None or item is None:

@@ -76,7 +76,6 @@ MISSING: Mapping[str, str] = {
     **dict.fromkeys(
         ("toInt128", "toUInt128", "toInt256", "toUInt256"), "there are integers of up to 64 bits; toDecimal128"
     ),
-    "printf": "format('{} {}', …) or concat(…)",
     "stringJaccardIndex": "arrayJaccardIndex(ngrams(a, 2), ngrams(b, 2))",
     "extractKeyValuePairsWithEscaping": "extractKeyValuePairs(…), or a JSON text",
     "toTime": "formatDateTime(t, '%T'), or toHour, toMinute and toSecond",

@@ -21,6 +21,7 @@ from penstock.sql.conversions.literals import adapt_literals
 from penstock.sql.expr.bind_once import bind_if_long
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.dates import as_common_type, beside_time, up_to_last_midnight
+from penstock.sql.expr.ip_addresses import ipv4_number
 from penstock.sql.expr.json_documents import DYNAMIC_HINT, dynamic_hint, is_json, string_of
 from penstock.sql.expr.sort_order import (
     ORDER_HINT,
@@ -267,10 +268,12 @@ def _check_kinds(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Type
 
 
 def _beside_number(value: TypedSql, other: TypedSql) -> TypedSql:
-    """A time or an Enum that is compared with a number: its seconds since 1970, its number. Every other value as it
-    is."""
+    """A time, an Enum or an address that is compared with a number: its seconds since 1970, its number. Every other
+    value as it is."""
     if not isinstance(other.bare, (t.Int, t.Float)):
         return value
+    if isinstance(value.bare, t.IPv4) and isinstance(other.bare, t.Int) and not other.bare.signed:
+        return typed_sql(ipv4_number(value.sql), nullable_if_any(t.Int(32, signed=False), [value]))
     if isinstance(value.bare, t.Enum):
         return typed_sql(enum_number(value.bare, value.sql), nullable_if_any(t.Int(value.bare.bits), [value]))
     if isinstance(value.bare, t.DateTime):

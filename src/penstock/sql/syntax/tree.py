@@ -18,6 +18,7 @@ from penstock.errors import Problem
 from penstock.model.datasource import Text
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.spark_text import DEEPEST, PARSE_ERRORS, Tokens, first_too_deep
+from penstock.sql.syntax.clause_order import refuse_clauses_out_of_order
 from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.literals_as_texts import quote_cast_literals
 from penstock.sql.syntax.problems import Refused, odd_statement, place_of, refusal
@@ -76,6 +77,7 @@ def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> 
     try:
         raw = list(_DIALECT.tokenize(text.text))
         refuse_depth(text, raw)
+        refuse_clauses_out_of_order(text, raw)
         tokens = rewrite_tokens(quote_cast_literals(raw, text.text))
         _check_bytes(text, tokens)
         found = [each for each in _DIALECT.parser().parse(prepare(tokens), text.text) if each is not None]

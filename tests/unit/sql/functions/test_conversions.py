@@ -12,7 +12,6 @@ REFUSED = {
     "toDateTime64OrDefault(5, 3)": "a UInt8 is not converted with a default",
     "toDateTimeOrDefault(today(), 'Asia/Tokyo')": "a Date in a time zone is not converted with a default",
     "CAST(NULL AS Int32)": "NULL cannot be converted to Int32",
-    "accurateCastOrDefault(NULL, 'Int32')": "NULL cannot be converted to Int32",
     "toInt32OrDefault(NULL)": "a literal NULL has no default",
 }
 

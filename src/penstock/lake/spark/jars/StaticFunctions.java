@@ -51,6 +51,8 @@ public final class StaticFunctions {
         add("penstock_unhex", ByteTexts.class, "ofHex", text);
         add("penstock_unbin", ByteTexts.class, "ofBinary", text);
         add("penstock_valid_utf8", ByteTexts.class, "valid", text);
+        add("penstock_fixed_point", FixedPoint.class, "halfUp", text);
+        add("penstock_even_fixed_point", FixedPoint.class, "halfEven", text);
         add("penstock_netloc", NetworkLocation.class, "of", text);
         add("penstock_damerau", TextDistance.class, "damerauLevenshtein", DataTypes.LongType);
         add("penstock_jaro", TextDistance.class, "jaro", DataTypes.DoubleType);

@@ -325,5 +325,8 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     Function("cosineDistance", (2, 2), ("array",), _cosine_distance),
 )
-ALIASES: dict[str, str] = {}
+ALIASES: dict[str, str] = {
+    **{f"norm{kind}": f"{kind}Norm" for kind in (*_NORMS, "Lp")},
+    **{f"distance{kind}": f"{kind}Distance" for kind in (*_NORMS, "Lp")},
+}
 ANY_CASE: tuple[str, ...] = ()

@@ -39,6 +39,7 @@ _TIME_UNITS: tuple[tuple[int, str], ...] = (
     (60, "minute"),
     (1, "second"),
 )
+_MOST_DIGITS_OF_FLOATS = 60
 _WIDTH, _WIDEST = 80, 1000
 """Of a bar: how wide it is by default, and at most."""
 _FULL = "repeat('█', CAST(floor(` w`) AS INT))"
@@ -54,6 +55,8 @@ def _to_decimal_string(values: Sequence[TypedSql]) -> TypedSql:
     """With so many digits after the point, at least as many as the type has."""
     value, digits = values[0], literal_integer(values[1], "the number of digits")
     of = value.bare
+    if isinstance(of, t.Float):
+        return _fixed_point(value, digits)
     whole = 20 if isinstance(of, t.Int) else of.precision - of.scale if isinstance(of, t.Decimal) else 0
     if not whole:
         raise BadArguments(f"`toDecimalString` of {value.type} is not supported", "toDecimal128(…, digits)")
@@ -62,6 +65,12 @@ def _to_decimal_string(values: Sequence[TypedSql]) -> TypedSql:
         raise BadArguments(f"`toDecimalString` of {value.type} takes {least} to {37 - whole} digits here", "round")
     shown = f"CAST(CAST({value.sql} AS DECIMAL({whole + 1 + digits},{digits})) AS STRING)"
     return typed_sql(shown, nullable_if_any(STRING, [value]))
+
+
+def _fixed_point(value: TypedSql, digits: int) -> TypedSql:
+    if not 0 <= digits <= _MOST_DIGITS_OF_FLOATS:
+        raise BadArguments(f"`toDecimalString` of {value.type} takes 0 to {_MOST_DIGITS_OF_FLOATS} digits", "round")
+    return typed_sql(f"penstock_fixed_point({as_spark(value, 'DOUBLE')}, {digits})", nullable_if_any(STRING, [value]))
 
 
 def _format_readable_size(values: Sequence[TypedSql]) -> TypedSql:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from penstock.model import types as t
 from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.ip_addresses import ipv4_number, ipv6_digits
 from penstock.sql.expr.typed import TypedSql, nullable_if_any, typed_sql, unless_null
 from penstock.sql.functions.arguments import binary_to_string, bytes_as_characters, to_binary
-from penstock.sql.functions.function import INT32, STRING, UINT8, BadArguments, Function, template_function
+from penstock.sql.functions.function import INT32, STRING, UINT8, UINT32, BadArguments, Function, template_function
 from penstock.sql.spark_text import string_literal
 
 _XML_ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"))
@@ -38,6 +39,11 @@ def _radix_function(name: str, base: int, width: int) -> Function:
         value, of = values[0], nullable_if_any(STRING, list(values))
         if isinstance(value.bare, (t.String, t.FixedString)):
             return typed_sql(f"hex({value.sql})" if base == 16 else _bits_of_bytes(value.sql), of)
+        if isinstance(value.bare, (t.IPv6, t.UUID)):
+            digits = _address_digits(value) if isinstance(value.bare, t.IPv6) else f"replace({value.sql}, '-', '')"
+            return typed_sql(f"upper({digits})" if base == 16 else _bits_of_bytes(f"penstock_unhex({digits})"), of)
+        if isinstance(value.bare, t.IPv4):
+            value = TypedSql(ipv4_number(value.sql), nullable_if_any(UINT32, [value]), "BIGINT")
         if not isinstance(value.bare, (t.Int, t.Bool)):
             raise BadArguments(f"`{name}` of a {value.type} is not supported", "of a string or an integer")
         digits = _radix_digits(value, name, base)
@@ -45,6 +51,10 @@ def _radix_function(name: str, base: int, width: int) -> Function:
         return typed_sql(bind_if_long(digits, lambda d: f"lpad({d}, {whole.format(d)}, '0')"), of)
 
     return Function(name, (1, 1), ("any",), build)
+
+
+def _address_digits(value: TypedSql) -> str:
+    return bind_if_long(value.sql, ipv6_digits)
 
 
 def _bits_of_bytes(value: str) -> str:

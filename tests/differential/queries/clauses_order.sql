@@ -1,0 +1,21 @@
+-- The order of clauses, which ClickHouse holds.
+SELECT id FROM t PREWHERE id < 3 ARRAY JOIN [1, 2] AS x;
+SELECT id FROM t WHERE id < 3 ARRAY JOIN [1, 2] AS x;
+SELECT id FROM t WHERE id < 3 INNER JOIN none ON t.id = none.id;
+SELECT id FROM (SELECT * FROM t) PREWHERE id = 1;
+SELECT number FROM numbers(5) PREWHERE number = 1;
+SELECT id FROM t OFFSET 1 LIMIT 1;
+SELECT u8 FROM t ORDER BY id LIMIT 2 LIMIT 1 BY u8;
+SELECT window, id FROM (SELECT id, u8 AS window FROM t) WHERE window >= 0 ORDER BY id, window LIMIT 1 OFFSET 1 BY window LIMIT 2;
+SELECT id, sum(id) OVER w AS s FROM t WHERE id > 0 WINDOW w AS (ORDER BY id) ORDER BY id LIMIT 3;
+SELECT id FROM t WHERE id > 3 UNION ALL SELECT id FROM t WHERE id < 2 ORDER BY id LIMIT 1;
+FROM t SELECT id WHERE id > 1 ORDER BY id LIMIT 2;
+SELECT id FROM t WHERE id > 1 PREWHERE id < 3;
+SELECT count() FROM t GROUP BY id WHERE id > 1;
+SELECT count() FROM t HAVING count() > 0 GROUP BY id;
+SELECT id FROM t ORDER BY id WHERE id > 1;
+SELECT id FROM t LIMIT 1 ORDER BY id;
+SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) < 3 WHERE id > 1;
+SELECT id FROM t WINDOW w AS (ORDER BY id) WHERE id > 1;
+SELECT id FROM t SETTINGS max_threads = 1 LIMIT 1;
+FROM t WHERE id > 1 SELECT id;
