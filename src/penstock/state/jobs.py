@@ -20,6 +20,8 @@ from penstock.state.database import Database
 from penstock.state.schema import jobs
 
 JobState: TypeAlias = Literal["waiting", "reading", "appending", "done", "failed", "cancelled"]
+COPY = "copy"
+"""The kind of the jobs that run a copy."""
 REBUILD = "rebuild"
 """The kind of the jobs that delete rows and then rebuild what was computed of them; the others post rows."""
 RANGE = "range"
@@ -56,6 +58,10 @@ class Job:
     """Why it failed; of a job that has not ended, why it could not go on, with its `attempts` in a row."""
     mode: CopyMode = "append"
     """Whether its rows replace those of the data source; `append` until they are read."""
+    written_bytes: int | None = None
+    """Of a sink, how many bytes it writes outside, once its rows are read."""
+    token: str = ""
+    """The name of the token that asked for a run of a sink; empty if its schedule did."""
 
     @property
     def is_open(self) -> bool:
@@ -75,9 +81,15 @@ class Jobs:
         self._database = database
 
     def create(
-        self, kind: str, pipe: str, datasource: str, parameters: Mapping[str, object], due_at: datetime | None = None
+        self,
+        kind: str,
+        pipe: str,
+        datasource: str,
+        parameters: Mapping[str, object],
+        asked: datetime | str = "",
     ) -> Job:
-        """Create a waiting job. Raises Conflict if the pipe has a job for that scheduled time."""
+        """Create a waiting job: for the time of a schedule, or asked for by the token of a name. Raises Conflict if the
+        pipe has a job for that time."""
         now = datetime.now(timezone.utc)
         values = {
             "kind": kind,
@@ -85,7 +97,8 @@ class Jobs:
             "datasource": datasource,
             "state": "waiting",
             "parameters": dict(parameters),
-            "due_at": due_at,
+            "due_at": asked if isinstance(asked, datetime) else None,
+            "token": asked if isinstance(asked, str) else "",
             "created_at": now,
             "updated_at": now,
         }
@@ -93,7 +106,7 @@ class Jobs:
             with self._database.write() as connection:
                 made = connection.execute(sa.insert(jobs).values(values)).inserted_primary_key
         except IntegrityError as error:
-            raise Conflict(f"`{pipe}` was run for {due_at} before") from error
+            raise Conflict(f"`{pipe}` was run for {asked} before") from error
         assert made is not None, "an insert of one row gives its key"
         return self.get(int(made[0]))
 

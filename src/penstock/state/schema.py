@@ -261,6 +261,8 @@ jobs = sa.Table(
     sa.Column("rows", sa.BigInteger),
     sa.Column("error", sa.JSON(none_as_null=True)),
     sa.Column("mode", sa.String(16), nullable=False, server_default="append"),
+    sa.Column("written_bytes", sa.BigInteger),
+    sa.Column("token", sa.Text, nullable=False, server_default=""),
     sa.UniqueConstraint("pipe", "due_at", name="jobs_once"),
     sa.Index("jobs_state", "state"),
 )

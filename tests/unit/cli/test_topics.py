@@ -42,17 +42,17 @@ def test_sinks_are_listed_and_run(
     [found] = penstock_json("sink", "ls")[1]["sinks"]
     assert (found["name"], found["target"], found["schedule"], found["job"]) == ("out", "topic t", "0 3 * * *", None)
     assert "topic t" in penstock("sink", "ls")[1]
-    run, asked = pipeline.run, list[str]()
+    run, asked = pipeline.run, list[tuple[str, str]]()
 
-    def run_take(name: str, given: Mapping[str, Parameter], ref: str) -> Job:
-        asked.append(ref)
+    def run_take(name: str, given: Mapping[str, Parameter], ref: str, token: str) -> Job:
+        asked.append((ref, token))
         return run("take", given)
 
     monkeypatch.setattr(pipeline.sinks, "run", run_take)
     ran = penstock_json("sink", "run", "out", "--param", "country=DE")
     assert (ran[0], ran[1]["parameters"]) == (0, {"country": "DE"})
     assert penstock_json("sink", "run", "out", "--deployment", "staging")[0] == 0
-    assert asked == ["live", "staging"]
+    assert asked == [("live", "admin"), ("staging", "admin")]
 
 
 def test_the_status_says_which_topics_wait_or_have_stopped(

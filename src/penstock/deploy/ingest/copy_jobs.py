@@ -33,7 +33,7 @@ from penstock.lake.spark.errors import explain_error
 from penstock.lake.storage.durable_writes import replace_file, sync_folder
 from penstock.model.servers.processes import has_ended
 from penstock.state.batch_keys import BodyKey
-from penstock.state.jobs import OPEN_STATES, RANGE, REBUILD, SINK, Job, Jobs, JobState, job_key_prefix
+from penstock.state.jobs import COPY, OPEN_STATES, RANGE, REBUILD, SINK, Job, Jobs, JobState, job_key_prefix
 from penstock.state.logs.operations import Operation, OperationsLog
 from penstock.template.render_frame import JOB_TIMESTAMP, ListParameter, Parameter, format_moment
 
@@ -144,11 +144,18 @@ class CopyJobs(PeriodicTask):
                 self._run_job(job)
 
     def _next_job(self) -> Job | None:
-        """The oldest job that can go on now."""
-        now = time.monotonic()
+        """The oldest job that can go on now. Behind a copy that is held wait later ones into the same data source: its
+        older rows would take the place of theirs."""
+        now, taken = time.monotonic(), set[str]()
         waiting = [each for each in self._context.jobs.open_jobs() if each.kind not in (REBUILD, SINK)]
         self._held = {each.id: self._held[each.id] for each in waiting if each.id in self._held}
-        return next((each for each in waiting if each.id not in self._held or self._held[each.id].again <= now), None)
+        for job in waiting:
+            is_held = job.id in self._held and self._held[job.id].again > now
+            if not is_held and not (job.kind == COPY and job.datasource in taken):
+                return job
+            if job.kind == COPY:
+                taken.add(job.datasource)
+        return None
 
     def _hold(self, job: Job, error: PenstockError) -> int:
         """Let other jobs go first for a while, longer each time, and write down why. Returns how often in a row."""
@@ -166,7 +173,7 @@ class CopyJobs(PeriodicTask):
         """Create a job that runs a copy of the live deployment. Raises NotFound, InvalidRequest, InvalidQuery."""
         target = self._context.reader.target(pipe, parameters)
         stored = {name: _parameter_to_json(value) for name, value in parameters.items()}
-        return self._context.jobs.create("copy", pipe, target, stored)
+        return self._context.jobs.create(COPY, pipe, target, stored)
 
     def run_range(self, pipe: str, parameters: Mapping[str, Parameter]) -> Job:
         """The job that runs a copy with these parameters for a range: the one that was made before, unless it ended

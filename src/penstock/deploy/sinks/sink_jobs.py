@@ -12,9 +12,9 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -123,9 +123,9 @@ class SinkJobs(PeriodicTask):
                 remove_folder(path)
         super().start()
 
-    def run(self, pipe: str, parameters: Mapping[str, Parameter], ref: str = LIVE) -> Job:
-        """Create a job that runs a sink of the live deployment, or of another one that somebody names. Raises NotFound,
-        Conflict, InvalidRequest, InvalidQuery, Forbidden."""
+    def run(self, pipe: str, parameters: Mapping[str, Parameter], ref: str = LIVE, token: str = "") -> Job:
+        """Create a job that runs a sink of the live deployment, or of another one that somebody names; `token` is the
+        name of who asks. Raises NotFound, Conflict, InvalidRequest, InvalidQuery, Forbidden."""
         run = self._find_run(pipe, parameters, ref)
         self._context.reader.check_sink_parameters(pipe, parameters, ref)
         self._check(run)
@@ -134,7 +134,7 @@ class SinkJobs(PeriodicTask):
             raise InvalidRequest("a sink takes no lists as parameters", hint="give one text with commas")
         if ref != LIVE:
             stored[DEPLOYMENT] = str(run.deployment.id)
-        return self._context.jobs.create(SINK, pipe, run.kind.place, stored)
+        return self._context.jobs.create(SINK, pipe, run.kind.place, stored, token)
 
     def run_once(self) -> None:
         """Run the waiting jobs."""
@@ -143,10 +143,23 @@ class SinkJobs(PeriodicTask):
                 self._run_job(job)
 
     def _next_job(self) -> Job | None:
-        now = time.monotonic()
+        """The oldest job that can go on. Behind one that is held wait those of its sink and of its place: they would
+        take its names and its number, and its older rows would come after theirs."""
+        now, taken = time.monotonic(), set[tuple[str, str]]()
         waiting = [each for each in self._context.jobs.open_jobs() if each.kind == SINK]
-        self._held = {each.id: self._held[each.id] for each in waiting if each.id in self._held}
-        return next((each for each in waiting if each.id not in self._held or self._held[each.id].again <= now), None)
+        self._forget_ended({each.id for each in waiting})
+        for job in waiting:
+            own = {("sink", job.pipe), ("place", job.datasource)}
+            if not own & taken and (job.id not in self._held or self._held[job.id].again <= now):
+                return job
+            taken |= own
+        return None
+
+    def _forget_ended(self, open_jobs: Collection[int]) -> None:
+        """Remove the files of jobs that were held and then cancelled."""
+        for id in self._held.keys() - open_jobs:
+            remove_folder(self._context.folder / str(id))
+            del self._held[id]
 
     def _is_open(self, id: int) -> bool:
         try:
@@ -201,9 +214,9 @@ class SinkJobs(PeriodicTask):
         except OSError as error:
             raise StorageFull(f"the rows cannot be written to disk: {error.strerror or error}") from error
         crash_point("sink.spooled")
-        return context.jobs.move(
-            job.id, READING, "appending", deployment=deployment.id, rows=len(answer.rows), error=None
-        )
+        size = sum(each.bytes for each in read_list(folder, run.kind))
+        found = {"deployment": deployment.id, "rows": len(answer.rows), "written_bytes": size}
+        return context.jobs.move(job.id, READING, "appending", error=None, **found)
 
     def _spool_rows(self, job: Job, run: _Run, folder: Path, answer: QueryResult) -> None:
         kind = run.kind
@@ -212,7 +225,8 @@ class SinkJobs(PeriodicTask):
                 for piece in answer_format("JSONEachRow").write(answer):
                     file.write(piece)
             number = next_number(client_settings(self._values(run)), self._topic_run(job, kind.target))
-            write_list(folder, kind, [SpooledFile(json.dumps(number), ROWS, len(answer.rows))])
+            size = (folder / ROWS).stat().st_size - len(answer.rows)  # the end of a line is not sent
+            write_list(folder, kind, [SpooledFile(json.dumps(number), ROWS, len(answer.rows), size)])
             return
         assert kind.target is not None, "it was checked"
         files = spool_files(folder, kind.target, answer)
@@ -285,7 +299,7 @@ def _named_anew(file: SpooledFile, job: Job, destination: SinkDestination) -> Sp
     fresh = f"{folder}{slash}{stem}_{job.created_at:%Y%m%dT%H%M%S%f}{dot}{ending}"
     if destination.exists(fresh):
         raise Failed(f"{file.name} and {fresh} are both there", hint="run the sink again")
-    return SpooledFile(fresh, file.file, file.rows)
+    return replace(file, name=fresh)
 
 
 def _version_of(job: Job) -> str:

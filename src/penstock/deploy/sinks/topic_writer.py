@@ -25,6 +25,8 @@ SECONDS = 30.0
 COMMIT_SECONDS = 120.0
 TRANSACTION_MILLISECONDS = 600_000
 ROWS_BETWEEN_POLLS = 1_000
+MOST_BYTES = 1_000_000_000
+"""Of a message, the most that the client takes: what the topic takes is for the brokers to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def write_run(settings: ClientSettings, run: TopicRun, lines: Path) -> bool:
             "enable.idempotence": True,
             "linger.ms": 20,
             "compression.type": "lz4",
+            "message.max.bytes": MOST_BYTES,
         }
     )
     try:

@@ -42,7 +42,7 @@ def run_sink(host: PipelineHost, request: Request) -> Response:
     name, sent = request.path_params["name"], template_parameters(request)
     ref = deployment_parameter(parameter_texts(sent))
     given = {key: each for key, each in sent.items() if key not in GENERAL_PARAMETERS}
-    made = host.pipeline.sinks.run(name, given, ref)
+    made = host.pipeline.sinks.run(name, given, ref, request.state.token.name)
     name_target(request, f"{name}, job {made.id}")
     return json_response({"job": job_to_json(made)}, 202)
 

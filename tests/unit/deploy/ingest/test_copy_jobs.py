@@ -67,6 +67,8 @@ class Tables:
         return 1
 
     def replace_lines(self, stream: str, lines: Iterable[bytes], key: BodyKey) -> int:
+        if stream in self.full:
+            raise Overloaded("its tables lag")
         if key.key not in self._keys:
             self._keys.add(key.key)
             self.rows[stream] = list(lines)
@@ -144,6 +146,27 @@ def test_a_copy_into_a_full_inbox_waits_aside_for_as_long_as_it_takes(copies: Co
     copies.tables.full = set()
     wait_until(lambda: copies.has(waiting, "done"))
     assert copies.tables.rows["full"] == [b"{}", b"{}"]
+
+
+def test_a_copy_waits_behind_an_earlier_one_into_the_same_data_source(
+    copies: Copies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the older rows would replace the newer ones."""
+    copies.running.stop()
+    monkeypatch.setattr(module, "PAUSE", 3600.0)
+    monkeypatch.setattr(module, "LONGEST_WAIT", 3600.0)
+    copies.tables.mode, copies.tables.full = "replace", {"full"}
+    server = copies.open()
+    first = server.run("full", {})
+    server.run_once()
+    copies.tables.full = set()
+    second, other = server.run("full", {}), server.run("other", {})
+    server.run_once()
+    assert [copies.jobs.get(each.id).state for each in (first, second, other)] == ["appending", "waiting", "done"]
+    server._held.clear()
+    server.run_once()
+    assert copies.has(first, "done")
+    assert copies.has(second, "done")
 
 
 def test_a_copy_that_waits_can_be_cancelled(copies: Copies) -> None:

@@ -19,7 +19,7 @@ from kafka_broker import KafkaBroker, kafka_or_skip
 from penstock import crash_points
 from penstock.crash_points import Crashed
 from penstock.deploy.sinks.sink_jobs import SinkContext, SinkJobs
-from penstock.errors import Forbidden, InvalidRequest
+from penstock.errors import Forbidden, InvalidRequest, StorageFull
 from penstock.lake.read.packed_rows import PackedRows
 from penstock.lake.read.query_execution import QueryResult
 from penstock.model.external_tables import NamedConnection
@@ -405,6 +405,88 @@ def test_a_sink_waits_for_a_broker_that_is_away(tmp_path: Path, monkeypatch: pyt
         wait_until(lambda: goes_on(running, job))
         assert running.jobs.get(job.id).state == "done"
         assert len(broker.read(topic, 6)) == 6
+
+
+def hold_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that could not go on is not tried again by itself."""
+    for each in ("FIRST_WAIT", "LONGEST_WAIT"):
+        monkeypatch.setattr(f"penstock.deploy.sinks.sink_jobs.{each}", 3600.0)
+
+
+def test_a_run_for_a_topic_waits_behind_an_earlier_one_that_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The later one would take the number of the earlier, whose rows would then seem to be written."""
+    hold_long(monkeypatch)
+    broker = kafka_or_skip()
+    topic = broker.make_topic()
+    kind, connection = topic_sink(broker, topic)
+    with server(tmp_path, kind, connection) as running:
+        first = running.sinks.run("s", {})
+        crash_points.arm("sink.produced", 1, lambda: None)
+        try:
+            wait_until(lambda: crashes(running))
+        finally:
+            crash_points.disarm()
+    with server(tmp_path, kind, connection) as running:
+        with monkeypatch.context() as patch:
+            patch.setattr("penstock.deploy.sinks.topic_writer.SECONDS", 2.0)
+            broker.kill()
+            running.sinks.run_once()
+        assert running.jobs.get(first.id).state == "appending"
+        running.reader.rows = [(100, "DE", date(2026, 1, 1))]
+        second = running.sinks.run("s", {})
+        broker.start()
+        running.sinks.run_once()
+        assert [running.jobs.get(each.id).is_open for each in (first, second)] == [True, True]
+        wait_until(lambda: goes_on(running, first) and goes_on(running, second))
+        values = [json.loads(value or b"")["id"] for _, value in broker.read(topic, 7)]
+        assert values == [0, 1, 2, 3, 4, 5, 100]
+
+
+def test_a_run_waits_behind_one_that_writes_to_the_same_place_and_no_other_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its older rows would take the place of the newer ones. A run that is cancelled holds nothing up, and leaves
+    nothing."""
+    hold_long(monkeypatch)
+    out = tmp_path / "out"
+    kind = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE all\nEXPORT_STRATEGY @truncate\n")
+    other = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE other\n")
+    with server(tmp_path, kind, DISK, sinks=allowed(out)) as running:
+        first = running.sinks.run("s", {})
+        monkeypatch.setattr(running.reader, "sink", full_disk)
+        running.sinks.run_once()
+        monkeypatch.undo()
+        hold_long(monkeypatch)
+        assert running.jobs.get(first.id).is_open
+        (tmp_path / ".sinks" / str(first.id)).mkdir(exist_ok=True)
+        second, named_otherwise = running.sinks.run("s", {}), running.sinks.run("t", {})
+        running.reader.kind = other
+        third = running.sinks.run("u", {})
+        running.sinks.run_once()
+        states = [running.jobs.get(each.id).state for each in (second, named_otherwise, third)]
+        assert states == ["waiting", "waiting", "done"]
+        running.jobs.move(first.id, ("reading",), "cancelled")
+        running.sinks.run_once()
+        states = [running.jobs.get(each.id).state for each in (second, named_otherwise)]
+        assert states == ["done", "done"]
+        assert list((tmp_path / ".sinks").iterdir()) == []
+
+
+def full_disk(*asked: object) -> object:
+    raise StorageFull("the disk of the inbox has too little room for the rows of a sink")
+
+
+def test_a_run_is_recorded_with_its_bytes_and_who_asked_for_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    kind = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE {country}\nEXPORT_COMPRESSION gzip\n")
+    with server(tmp_path, kind, DISK, sinks=allowed(out)) as running:
+        job = running.sinks.run("s", {}, token="nightly")
+        running.sinks.run_once()
+        done = running.jobs.get(job.id)
+        assert (done.state, done.token) == ("done", "nightly")
+        assert done.written_bytes == sum(each.stat().st_size for each in out.iterdir())
 
 
 def test_a_file_target_is_what_the_directives_say() -> None:
