@@ -23,6 +23,7 @@ def check_project(resources: Sequence[Union[DataSource, Pipe]], datasources: Col
         if isinstance(resource, Pipe):
             yield from _check_targets(resource, datasources)
     yield from _check_replaced_targets(resources)
+    yield from _check_groups(resources)
 
 
 def _check_names(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Problem]:
@@ -89,3 +90,17 @@ def _check_replaced_targets(resources: Sequence[Union[DataSource, Pipe]]) -> Ite
         elif copies.datasource in empty:
             message = f"`{copies.datasource}` is of engine Null: it keeps no row that COPY_MODE replace could replace"
             yield Problem("invalid-replacement", message, copies.location, "append, which feeds the views below")
+
+
+def _check_groups(resources: Sequence[Union[DataSource, Pipe]]) -> Iterator[Problem]:
+    """A warning for data sources that read one topic in one group: a later one begins where an earlier one has got."""
+    first: dict[tuple[str, str, str], str] = {}
+    for each in resources:
+        kafka = each.kafka if isinstance(each, DataSource) else None
+        if kafka is None:
+            continue
+        earlier = first.setdefault((kafka.connection, kafka.topic, kafka.group), each.name)
+        if earlier != each.name:
+            message = f"`{earlier}` and `{each.name}` read the topic {kafka.topic} in one group"
+            hint = "give each a KAFKA_GROUP_ID of its own: one that is new begins where the other has got to"
+            yield Problem("shared-group", message, kafka.location, hint, "warning")

@@ -46,6 +46,17 @@ def test_a_connection_that_is_not_there_is_a_warning_with_the_nearest_name() -> 
     assert [code for code, _, _ in problems("TYPE hubspot\nANY thing\n")] == ["unsupported-file", "unknown-connection"]
 
 
+def test_two_data_sources_that_read_a_topic_in_one_group_are_a_warning() -> None:
+    """The later one would begin where the earlier has got to, whatever its file says."""
+    files = {"k.connection": KAFKA, "x.datasource": TOPIC.format("k"), "y.datasource": TOPIC.format("k")}
+    [problem] = load_files(files).problems
+    assert (problem.code, problem.level, problem.location and problem.location.file) == (
+        "shared-group", "warning", "y.datasource",
+    )  # fmt: skip
+    files["y.datasource"] = files["y.datasource"].replace("GROUP_ID g", "GROUP_ID h")
+    assert load_files(files).problems == ()
+
+
 @pytest.mark.parametrize(
     ("resource", "text"),
     [

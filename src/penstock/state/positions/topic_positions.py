@@ -64,6 +64,13 @@ class TopicPositions:
             if new:
                 connection.execute(sa.insert(topic_positions), new)
 
+    def pass_over(self, stream: str, topic: str, ranges: Sequence[OffsetRange]) -> None:
+        """Move positions over offsets at which there is no message to read. Raises Conflict if one is not where its
+        range begins."""
+        with self._database.write() as connection:
+            take_named_lock(connection, stream)
+            advance(connection, stream, topic, ranges)
+
     def move(self, stream: str, topic: str, given_up: Collection[int], found: Collection[TopicPosition]) -> None:
         """Put these positions in the place of those of some partitions: somebody decided to go on there."""
         of = topic_positions.c

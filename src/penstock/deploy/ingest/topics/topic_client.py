@@ -65,12 +65,16 @@ class TopicClient:
         check_installed()
         self._topic = topic
         self._trouble: str | None = None
+        self.ends: dict[int, int] = {}
+        """By partition, the offset up to which `read` has given all messages there are. What is before it and was not
+        given is none: marks of transactions, messages that were aborted or compacted away."""
         own: ClientSettings = {
             **settings,
             "group.id": group,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "auto.offset.reset": "error",
+            "enable.partition.eof": True,
             "queued.max.messages.kbytes": FETCH_KILOBYTES,
             "fetch.wait.max.ms": 100,
             "error_cb": self._note_trouble,
@@ -136,6 +140,8 @@ class TopicClient:
             error = message.error()
             if error is None:
                 found.append(message)
+            elif error.code() == kafka.KafkaError._PARTITION_EOF:
+                self.ends[message.partition()] = message.offset()
             elif error.code() == kafka.KafkaError._AUTO_OFFSET_RESET:
                 raise OffsetsLost(f"partition {message.partition()} of `{self._topic}`: {error.str()}")
             elif error.code() in _MISSING:

@@ -55,12 +55,13 @@ class TopicIngestion(PeriodicTask):
         if seen == self._seen and not any(each.has_ended for each in self._readings.values()):
             return
         wanted, refused = self._find_wanted()
-        for stream, reading in tuple(self._readings.items()):
-            if wanted.get(stream) != reading.wanted or reading.has_ended:
-                reading.end()
-                reading.join()  # a call of the brokers may take seconds: nobody waits for it who asks for a status
-                with self._guard:
-                    del self._readings[stream]
+        over = {at: each for at, each in self._readings.items() if wanted.get(at) != each.wanted or each.has_ended}
+        for reading in over.values():
+            reading.end()
+        for stream, reading in over.items():
+            reading.join()  # a call of the brokers may take seconds: nobody waits for it who asks for a status
+            with self._guard:
+                del self._readings[stream]
         for stream, topic in wanted.items():
             if stream not in self._readings and not self._stop.is_set():
                 with self._guard:

@@ -133,8 +133,9 @@ class TopicReading:
             except LostRanges as error:
                 self._hold_cut(error)
                 self._halt(error)
-                self._again.clear()
                 self._again.wait(LOOK_SECONDS)
+                if not self._stop.is_set():
+                    self._again.clear()
                 continue
             except OffsetsLost:  # which ones is seen when the topic is looked at again
                 log.info("the topic `%s` has no more what comes next", self.wanted.topic)
@@ -191,7 +192,7 @@ class TopicReading:
                 for part in _parts_of_batches(wanted.messages, messages):
                     self._store(part)
                 if messages:
-                    client.commit(self._positions)
+                    client.commit(self._reached(client))
                 self._measure(client)
                 if client.trouble is not None and not messages:
                     self._wait_for(f"the brokers do not answer: {client.trouble}")
@@ -199,8 +200,10 @@ class TopicReading:
                     self.status = ReadingStatus("reading")
                 if time.monotonic() - looked > (LOOK_SECONDS if client.trouble is None else TROUBLE_SECONDS):
                     looked = time.monotonic()
+                    self._pass_over(client)
                     if client.describe() != shape:
                         return
+            self._pass_over(client)
 
     def _find_positions(self, client: TopicClient, shape: TopicShape) -> dict[int, int]:
         """Where each partition is read from. Raises OffsetsLost."""
@@ -218,13 +221,15 @@ class TopicReading:
     def _first_offsets(
         self, client: TopicClient, new: Sequence[int], ranges: Mapping[int, PartitionRange]
     ) -> dict[int, int]:
-        """Where a topic begins that was never read: after what its group has committed, else as the file says."""
+        """Where a topic begins that was never read: after what its group has committed, also if the topic has lost what
+        comes next, which is then a stop. Without that, or if it is of another topic, as the file says."""
         committed = client.committed(new)
         found = {}
         for each in new:
             low, high = ranges[each].low, ranges[each].high
             begins = low if self.wanted.reset == "earliest" else high
-            found[each] = min(max(committed.get(each, begins), low), high)
+            at = committed.get(each, begins)
+            found[each] = at if at <= high else begins
         return found
 
     def _store(self, part: _Part) -> None:
@@ -248,9 +253,21 @@ class TopicReading:
             tally.messages += size.messages
             tally.bytes += size.bytes
 
+    def _reached(self, client: TopicClient) -> dict[int, int]:
+        """Where each partition is, also behind offsets that have no message."""
+        return {each: max(at, client.ends.get(each, at)) for each, at in self._positions.items()}
+
+    def _pass_over(self, client: TopicClient) -> None:
+        """Write down that there is nothing to read before the ends: else retention would seem to take it."""
+        reached = self._reached(client)
+        ranges = [OffsetRange(each, at, reached[each]) for each, at in self._positions.items() if reached[each] > at]
+        if ranges:
+            self._parts.positions.pass_over(self.wanted.stream, self.wanted.topic, ranges)
+            self._positions.update(reached)
+
     def _measure(self, client: TopicClient) -> None:
         ends = {partition: client.end_of(partition) for partition in self._positions}
-        self.lag = {each: max(ends[each] - at, 0) for each, at in self._positions.items() if ends[each] >= 0}
+        self.lag = {each: max(ends[each] - at, 0) for each, at in self._reached(client).items() if ends[each] >= 0}
         if time.monotonic() - self._logged < LOG_SECONDS or not any(each.messages for each in self._tallies.values()):
             return
         self._logged = time.monotonic()

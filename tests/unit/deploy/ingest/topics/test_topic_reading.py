@@ -303,3 +303,58 @@ def test_the_log_of_topics_says_what_was_read(
         wait_for(lambda: sum(each.messages for each in logged()) == 6, lambda: found.status)
         assert {(each.datasource, each.topic, each.partition) for each in logged()} == {("visits", topic, 0)}
         assert sum(each.bytes for each in logged()) == sum(map(len, numbers(6)))
+
+
+def transactions(broker: KafkaBroker, topic: str, id: str, *values: tuple[list[str], bool]) -> None:
+    """Send messages in transactions, each of which is committed or aborted."""
+    producer = confluent_kafka.Producer(broker.client(transactional_id=id))
+    producer.init_transactions(30)
+    for messages, is_committed in values:
+        producer.begin_transaction()
+        for value in messages:
+            producer.produce(topic, value)
+        producer.flush(30)
+        (producer.commit_transaction if is_committed else producer.abort_transaction)(30)
+
+
+def test_offsets_without_a_message_are_no_lag_and_no_loss(broker: KafkaBroker, tmp_path: Path) -> None:
+    """The marks of transactions, and messages that were aborted at the end of a topic, which retention then takes."""
+    topic = broker.make_topic()
+    transactions(broker, topic, f"t-{topic}", (numbers(3), True), (numbers(5, 100), False))
+    with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
+        wait_for(lambda: server.values() == numbers(3) and found.lag == {0: 0}, lambda: (found.status, found.lag))
+    with server_in(tmp_path) as server:
+        assert [each.next for each in server.positions.read("visits", topic)] == [10]
+    broker.send(topic, numbers(2, 3))
+    broker.delete_before(topic, 0, 10)
+    with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
+        wait_for(lambda: server.values() == numbers(5), lambda: found.status)
+
+
+def commit(broker: KafkaBroker, topic: str, offset: int) -> None:
+    """Commit an offset to the group that `reading` names, as an earlier consumer would."""
+    consumer = confluent_kafka.Consumer(broker.client(group_id=f"g-{topic}", enable_auto_commit="false"))
+    try:
+        consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, offset)], asynchronous=False)
+    finally:
+        consumer.close()
+
+
+def test_a_group_whose_next_messages_are_lost_is_a_stop(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = broker.make_topic()
+    broker.send(topic, numbers(10))
+    commit(broker, topic, 3)
+    broker.delete_before(topic, 0, 6)
+    with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
+        wait_for(lambda: found.status.state == "stopped", lambda: found.status)
+        assert found.status.missing == {0: (3, 6)}
+        found.skip_missing()
+        wait_for(lambda: server.values() == numbers(4, 6), lambda: found.status)
+
+
+def test_a_group_with_offsets_beyond_the_topic_begins_as_the_file_says(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = broker.make_topic()
+    broker.send(topic, numbers(4))
+    commit(broker, topic, 900)
+    with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
+        wait_for(lambda: server.values() == numbers(4), lambda: found.status)
