@@ -19,7 +19,7 @@ from penstock.deploy.external.buckets.object_lists import BucketObject, check_an
 from penstock.deploy.external.buckets.object_store import fetch_object, find_objects
 from penstock.deploy.external.file_rows import LocalFile, file_batches, parquet_columns
 from penstock.deploy.external.packed_streams import packing_of
-from penstock.deploy.external.path_patterns import TooManyPaths, expand_choices
+from penstock.deploy.external.paths.path_patterns import TooManyPaths, expand_choices
 from penstock.deploy.external.stored_values import stored_arrow
 from penstock.deploy.external.table_file import TableFile
 from penstock.deploy.external.web_client import UnreadableSource, WebClient

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 
+from penstock.deploy.external.paths.allowed_folders import folder_warnings
 from penstock.deploy.lifecycle import promotion as switch
 from penstock.deploy.lifecycle.copy_on_write import split_tables
 from penstock.deploy.lifecycle.deployment_events import DeploymentEvent, deployment_events
@@ -262,7 +263,8 @@ class Deployer:
         )
         plan = make_plan(self._read_live(options.rebuilt), loaded.project, wanted)
         places = {each.name: each.forward_query.location for each in loaded.project.datasources if each.forward_query}
-        plan = replace(plan, problems=(*loaded.problems, *plan.problems), forward_queries=places)
+        outside = tuple(folder_warnings(loaded, self._core.settings))
+        plan = replace(plan, problems=(*loaded.problems, *outside, *plan.problems), forward_queries=places)
         _raise_errors(plan.problems)
         return plan
 

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from penstock.deploy.connections.bucket_connection import connected_bucket
 from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.external.buckets.s3_objects import object_address, signed_request
+from penstock.deploy.external.paths.allowed_folders import AllowedFolders
 from penstock.deploy.external.web_client import UnreadableSource, WebClient
 from penstock.errors import Conflict, Failed, Forbidden, InvalidRequest, StorageFull, Unavailable
 from penstock.flow.inbox.writer import DISK_FULL_ERRNOS
@@ -47,7 +48,7 @@ class FolderDestination:
         if parts.scheme != "file" or parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
             raise InvalidRequest(f"`{place}` is no folder", hint="write EXPORT_BUCKET_URI file:///folder")
         self._folder = Path(os.path.realpath(unquote(parts.path)))
-        self._roots = [Path(os.path.realpath(each)) for each in allowed]
+        self._allowed = AllowedFolders(allowed)
         self._check(self._folder)
 
     def exists(self, name: str) -> bool:
@@ -79,7 +80,7 @@ class FolderDestination:
 
     def _check(self, folder: Path) -> None:
         """Raises Forbidden for a folder outside of those that the settings name, also by a link."""
-        if not any(folder == root or root in folder.parents for root in self._roots):
+        if not self._allowed.hold(folder):
             hint = "whoever runs the server may name it in `[sinks] folders` of penstock.toml"
             raise Forbidden(f"sinks may not write into {folder}", hint=hint)
 

@@ -101,6 +101,11 @@ class ImportedFiles:
         """All files of a stream by address."""
         return {each.address: each for each in self._select(imported_files.c.stream == stream)}
 
+    def get(self, stream: str, number: int) -> ImportedFile:
+        """The file of this number, which there is."""
+        [found] = self._select(sa.and_(imported_files.c.stream == stream, imported_files.c.number == number))
+        return found
+
     def try_again(self, stream: str, numbers: Sequence[int]) -> None:
         """Let files wait that could not be read, behind all others; each goes on after its rows that are stored."""
         of, now = imported_files.c, datetime.now(timezone.utc)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from chdb.session import Session
 
-from penstock.deploy.external.path_patterns import TooManyPaths, expand_choices, fixed_beginning, path_test
+from penstock.deploy.external.paths.path_patterns import TooManyPaths, expand_choices, fixed_beginning, path_test
 
 NAMES = (
     "1.csv",

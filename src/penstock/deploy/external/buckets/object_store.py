@@ -10,7 +10,7 @@ from pathlib import Path
 
 from penstock.deploy.external.buckets import azure_blobs, s3_objects
 from penstock.deploy.external.buckets.object_lists import BucketObject, check_answer
-from penstock.deploy.external.path_patterns import fixed_beginning, path_test
+from penstock.deploy.external.paths.path_patterns import fixed_beginning, path_test
 from penstock.deploy.external.web_client import WebClient
 from penstock.model.external_tables import BlobContainer, ObjectStore
 

@@ -23,7 +23,7 @@ from cronsim import CronSim
 from penstock.crash_points import crash_point
 from penstock.deploy.external.packed_streams import packing_of
 from penstock.deploy.ingest.event_ingestion import EventIngestion
-from penstock.deploy.ingest.imports.file_places import FilePlace, PlacedFile, UnusableFile
+from penstock.deploy.ingest.imports.file_places import FilePlace, MissingFile, PlacedFile, UnusableFile
 from penstock.deploy.ingest.imports.file_rows import FileReader, format_of, unpack_file
 from penstock.deploy.ingest.row_files.file_ingestion import parts_of_rows
 from penstock.errors import Failed, Fenced, NotFound, Overloaded, PenstockError, StorageFull, Unavailable
@@ -42,6 +42,8 @@ LOOK_SECONDS, LOOK_SHARE = 10.0, 20
 """Seconds between two looks of `@auto`; more where a look takes long: so many times as long."""
 PATIENT_SECONDS = 30.0
 """For how long somebody who asks for a look waits for files that are still being written."""
+AWAY = "away "
+"""Before the mark of a file that was gone when it was to be read: once it is found again, it is taken."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 """Seconds before what failed is tried again; the pauses double."""
 State: TypeAlias = Literal["idle", "looking", "reading", "waiting"]
@@ -232,8 +234,10 @@ class FileImport:
         changed = [each.found for each in found if _is_changed(known.get(each.found.address), each.found)]
         if changed:
             self._note_changes(changed)
-        files.add(stream, [each.found for each in found if each.found.address not in known])
-        self._known = dict(files.known(stream))
+        new = [each.found for each in found if each.found.address not in known]
+        if new:
+            files.add(stream, new)
+        self._known = dict(files.known(stream)) if changed or new else known
         self._looks += 1
         self._due = self._next_due(time.monotonic() - began)
         if self.wanted.schedule == ONCE and any(map(self.wanted.place.owns, self._known)) and not fresh:
@@ -261,9 +265,8 @@ class FileImport:
         known = files.known(stream)
         for found in changed:
             now = known[found.address]
-            if now.state == "waiting" and not now.rows:
-                files.change(stream, now.number, mark=found.mark)
-            elif now.state == "failed" and not now.rows:
+            goes_on = not now.rows or now.mark == AWAY + found.mark
+            if now.state in ("waiting", "failed") and goes_on:
                 files.change(stream, now.number, mark=found.mark)
                 files.try_again(stream, [now.number])
             elif now.state == "done":
@@ -281,6 +284,8 @@ class FileImport:
             files.change(stream, file.number, state="done", error=None)
         except UnusableFile as error:
             self._give_up(file, str(error))
+            if isinstance(error, MissingFile):
+                self._note_away(file)
         except OSError as error:
             said = error.strerror or str(error)
             if error.errno in DISK_FULL_ERRNOS:
@@ -299,7 +304,7 @@ class FileImport:
         before the server ended, which then count as rows that fit."""
         files, stream = self._parts.files, self.wanted.stream
         log.warning("`%s` cannot take %s: %s", self.wanted.datasource, file.address, reason)
-        now = files.known(stream)[file.address]
+        now = files.get(stream, file.number)
         stored = self._stored_position()
         missing = stored[1] - now.rows if stored is not None and stored[0] == file.number else 0
         rows = now.successful_rows + max(missing, 0)
@@ -307,12 +312,17 @@ class FileImport:
         changed = {"state": "failed", "error": reason, "successful_rows": rows, "has_header": header}
         files.change(stream, file.number, **changed)
 
+    def _note_away(self, file: ImportedFile) -> None:
+        """The file is not there; a look that finds it again sees another mark."""
+        self._parts.files.change(self.wanted.stream, file.number, mark=AWAY + file.mark.removeprefix(AWAY))
+        self._known = None
+
     def _stored_position(self) -> Position | None:
         found = self._parts.positions.find(self.wanted.stream, [SOURCE]).get(SOURCE)
         return found.position if found is not None else None
 
     def _store_file(self, file: ImportedFile, folder: Path) -> None:
-        wanted, found = self.wanted, FoundFile(file.address, file.mark)
+        wanted, found = self.wanted, FoundFile(file.address, file.mark.removeprefix(AWAY))
         if not wanted.place.owns(file.address):
             raise UnusableFile("its data source names another place now")
         folder.mkdir(parents=True, exist_ok=True)
@@ -329,7 +339,7 @@ class FileImport:
 
     def _store_rows(self, file: ImportedFile, reader: FileReader, opened: Path) -> None:
         """Store the rows of a file; `opened` is what was fetched."""
-        place, found = self.wanted.place, FoundFile(file.address, file.mark)
+        place, found = self.wanted.place, FoundFile(file.address, file.mark.removeprefix(AWAY))
         at, is_whole = self._count_stored(file, reader.rows(self._landings())), False
         while not is_whole:
             landings = self._landings()

@@ -21,7 +21,8 @@ from penstock.deploy.connections.bucket_connection import connected_bucket
 from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.external.buckets.object_lists import MOST_OBJECTS, BucketObject, RefusedRequest
 from penstock.deploy.external.buckets.object_store import fetch_object, objects_from
-from penstock.deploy.external.path_patterns import TooManyPaths, fixed_beginning, path_test
+from penstock.deploy.external.paths.allowed_folders import AllowedFolders, fixed_folder, pattern_of
+from penstock.deploy.external.paths.path_patterns import TooManyPaths, fixed_beginning, folder_test, path_test
 from penstock.deploy.external.web_client import ReadLimit, UnreadableSource, WebClient
 from penstock.errors import Forbidden, InvalidRequest, Unavailable
 from penstock.model.settings import CopySettings
@@ -34,6 +35,10 @@ GONE, REPLACED, TIMED_OUT, TOO_MANY = 404, 412, 408, 429
 
 class UnusableFile(Exception):
     """A file that cannot be taken as it is; the message says why."""
+
+
+class MissingFile(UnusableFile):
+    """A file that is not there any more. It is taken if it comes back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class FilePlace(Protocol):
         came with it. Raises UnusableFile, Unavailable, OSError."""
 
     def is_unchanged(self, file: FoundFile, opened: Path) -> bool:
-        """Whether what `fetch` has given still has these contents."""
+        """Whether what `fetch` has given still has these contents. Raises MissingFile, Unavailable."""
 
     def owns(self, address: str) -> bool:
         """Whether a file of this address is one of the place."""
@@ -67,30 +72,35 @@ class FolderPlace:
     """Files of a folder of this machine, below one that the settings allow."""
 
     def __init__(self, address: str, allowed: tuple[str, ...]):
-        self._pattern = os.path.normpath(unquote(address.removeprefix("file://").removeprefix("localhost")))
-        if address.endswith("/"):
-            self._pattern = f"{self._pattern.rstrip('/')}/**"
-        self._matches = _path_test(self._pattern)
-        self._roots = [os.path.realpath(each) for each in allowed]
-        beginning = fixed_beginning(self._pattern)
-        self._folder = beginning.rpartition("/")[0] or "/"
-        if not self._is_allowed(self._folder):
+        pattern = pattern_of(address)
+        self._matches, self._may_hold = _path_test(pattern), folder_test(pattern)
+        self._allowed = AllowedFolders(allowed)
+        self._folder = fixed_folder(pattern)
+        if not self._allowed.hold(self._folder):
             hint = "whoever runs the server may name it in `[imports] folders` of penstock.toml"
             raise Forbidden(f"data sources may not take files of {self._folder}", hint=hint)
 
     def files(self) -> list[PlacedFile]:
-        if not os.path.isdir(self._folder):
-            raise Unavailable(f"there is no folder {self._folder}")
+        self._check_folder()
         found: list[PlacedFile] = []
         before = time.time() - SETTLE_SECONDS
         for folder, folders, names in os.walk(self._folder, onerror=self._refuse):
-            folders[:] = [each for each in folders if not _is_hidden(each)]
+            folders[:] = [each for each in folders if not _is_hidden(each) and self._goes_into(f"{folder}/{each}")]
             for path in (os.path.join(folder, name) for name in names if not _is_hidden(name)):
-                if _is_text(path) and self._matches(path) and self._is_allowed(path):
+                if _is_text(path) and self._matches(path) and self._allowed.hold(path):
                     found += self._placed(path, before)
             if len(found) > MOST_OBJECTS:
                 raise InvalidRequest(f"more than {MOST_OBJECTS} files are in {self._folder}")
         return found
+
+    def _goes_into(self, folder: str) -> bool:
+        """Whether files may be there: other folders of the place may be large, or not be readable."""
+        return _is_text(folder) and self._may_hold(folder)
+
+    def _check_folder(self) -> None:
+        """Raises Unavailable if the whole folder is away, so that none of its files is taken for gone."""
+        if not os.path.isdir(self._folder):
+            raise Unavailable(f"there is no folder {self._folder}")
 
     def _refuse(self, error: OSError) -> None:
         """A folder that cannot be read would look as if it had no files. Raises Unavailable."""
@@ -108,21 +118,22 @@ class FolderPlace:
 
     def fetch(self, file: FoundFile, target: Path) -> tuple[Path, str]:
         path = unquote(urlsplit(file.address).path)
-        if not self._is_allowed(path):
+        if not self._allowed.hold(path):
             raise UnusableFile("it is a link to a place outside of the folders that may be read")
-        mark, _ = _mark_of(path)
-        if not mark:
-            raise UnusableFile("it is gone")
-        if mark != file.mark:
+        if self._present_mark(path) != file.mark:
             raise UnusableFile("it was replaced after it was found")
         return Path(path), ""
 
     def is_unchanged(self, file: FoundFile, opened: Path) -> bool:
-        return _mark_of(unquote(urlsplit(file.address).path))[0] == file.mark
+        return self._present_mark(unquote(urlsplit(file.address).path)) == file.mark
 
-    def _is_allowed(self, path: str) -> bool:
-        real = os.path.realpath(path)
-        return any(real == root or real.startswith(f"{root.rstrip('/')}/") for root in self._roots)
+    def _present_mark(self, path: str) -> str:
+        """The mark of a file. Raises MissingFile, and Unavailable if its whole folder is away."""
+        mark, _ = _mark_of(path)
+        if not mark:
+            self._check_folder()
+            raise MissingFile("it is gone")
+        return mark
 
 
 class BucketPlace:
@@ -168,8 +179,11 @@ class BucketPlace:
                 return target, fetch_object(client, self._bucket, BucketObject(key, file.mark), target)
         except RefusedRequest as error:
             # The list was readable: what the server says of one object is about that object.
-            said = {GONE: "it is gone", REPLACED: "it was replaced after it was found"}
-            raise UnusableFile(said.get(error.status, str(error))) from None
+            if error.status == GONE:
+                raise MissingFile("it is gone") from None
+            raise UnusableFile(
+                "it was replaced after it was found" if error.status == REPLACED else str(error)
+            ) from None
         except ReadLimit as error:
             raise UnusableFile(str(error)) from None
 

@@ -341,11 +341,83 @@ def test_rows_stored_right_before_a_crash_count_although_the_file_is_gone_afterw
     try:
         assert running.wait(a__ndjson="failed")["a.ndjson"].rows == 3
         (place / "_a").rename(place / "a.ndjson")
-        assert running.imports.try_again("visits") == 1
-        running.wait(a__ndjson="done")
+        running.wait(a__ndjson="done")  # what is the same file goes on by itself
         assert ids(running.rows()) == [*range(10)]
     finally:
         running.close()
+
+
+def test_a_folder_that_is_away_is_waited_for_with_all_its_files(tmp_path: Path, place: Path) -> None:
+    """Between the look and the reading, and in the middle of a file: nothing is taken for gone or replaced."""
+    for name in ("a", "b"):
+        (place / f"{name}.ndjson").write_bytes(lines(*range(10)))
+    crash_points.arm("import.part_stored", 1, lambda: None)
+    running = Server(tmp_path, on_disk(place), place)
+    wait_until(lambda: ended(running), 60, running.imports.statuses)
+    crash_points.disarm()
+    running.close()
+    place.rename(tmp_path / "away")
+    running = Server(tmp_path, on_disk(place, more="IMPORT_SCHEDULE @on-demand\n"), place)
+    try:
+        wait_until(lambda: running.imports.statuses()[0].state == "waiting", 60, running.imports.statuses)
+        assert "there is no folder" in str(running.imports.statuses()[0].reason)
+        assert {each.state for each in running.states().values()} == {"reading", "waiting"}
+        (tmp_path / "away").rename(place)
+        running.wait(a__ndjson="done", b__ndjson="done")
+        assert ids(running.rows()) == [*range(10)] * 2
+    finally:
+        running.close()
+
+
+def test_a_file_that_was_away_is_taken_when_it_is_back(tmp_path: Path, place: Path) -> None:
+    """A disk that is not mounted leaves an empty folder; the file that comes back is the very same."""
+    (place / "a.ndjson").write_bytes(lines(1))
+    found = next(iter(file_places.FolderPlace(f"{place.as_uri()}/*", (str(place),)).files())).found
+    running = Server(tmp_path, on_disk(place, more="IMPORT_SCHEDULE @on-demand\n"), place)
+    try:
+        (place / "a.ndjson").rename(tmp_path / "elsewhere")
+        running.files.add("visits", [found])
+        running.imports._imports["visits"]._wake.set()
+        assert running.wait(a__ndjson="failed")["a.ndjson"].error == "it is gone"
+        (tmp_path / "elsewhere").rename(place / "a.ndjson")
+        running.imports.look_now("visits")
+        running.wait(a__ndjson="done")
+        assert ids(running.rows()) == [1]
+    finally:
+        running.close()
+
+
+def test_folders_that_hold_no_file_of_the_pattern_are_not_looked_into(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as `lost+found`, which only the superuser may read, or an archive."""
+    for name in ("lost+found", "2026/a", "2025/a", "2026/b/c"):
+        (place / name).mkdir(parents=True)
+        (place / name / "x.ndjson").write_bytes(lines(1))
+    seen: list[str] = []
+    scan = os.scandir
+
+    def noted(path: str) -> object:
+        seen.append(os.path.relpath(path, place))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", noted)
+    wanted = {
+        "*.ndjson": (["."], []),
+        "2026/*/*.ndjson": (["2026", "2026/a", "2026/b"], ["2026/a"]),
+        "20{25,26}/a/*": ([".", "2025", "2025/a", "2026", "2026/a"], ["2025/a", "2026/a"]),
+        "2026/**": (["2026", "2026/a", "2026/b", "2026/b/c"], ["2026/a", "2026/b/c"]),
+        "{2026/a,2025/a}/*": (
+            [".", "2025", "2025/a", "2026", "2026/a", "2026/b", "2026/b/c", "lost+found"],
+            ["2025/a", "2026/a"],
+        ),
+    }
+    for pattern, (folders, found) in wanted.items():
+        seen.clear()
+        files = file_places.FolderPlace(f"{place.as_uri()}/{pattern}", (str(place),)).files()
+        assert sorted(seen) == folders, pattern
+        names = sorted(os.path.relpath(each.found.address.removeprefix("file://"), place) for each in files)
+        assert names == [f"{each}/x.ndjson" for each in found], pattern
 
 
 def test_a_file_that_cannot_be_opened_or_has_odd_values_holds_up_no_other(tmp_path: Path, place: Path) -> None:

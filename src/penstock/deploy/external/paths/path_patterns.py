@@ -52,6 +52,27 @@ def path_test(pattern: str) -> Callable[[str], bool]:
     return lambda path: matches(path) is not None
 
 
+def folder_test(pattern: str) -> Callable[[str], bool]:
+    """Whether paths that a pattern stands for may be below a folder whose parent was one that they may be below. Raises
+    TooManyPaths."""
+    tests: list[Callable[[str], bool]] = []
+    beginning, is_open = "", False
+    for step in pattern.split("/"):
+        beginning = f"{beginning}/{step}" if tests else step
+        if "**" in step or beginning.count("{") != beginning.count("}"):
+            is_open = True  # from here on a step of a path is none of the pattern
+            break
+        tests.append(path_test(beginning))
+    else:
+        tests.pop()  # that of the files themselves
+
+    def may_hold(folder: str) -> bool:
+        at = folder.count("/")
+        return tests[at](folder) if at < len(tests) else is_open
+
+    return may_hold
+
+
 def _choices(text: str) -> list[str]:
     first, dots, last = text.partition("..")
     if not dots or not (_is_number(first) and _is_number(last)):

@@ -1,0 +1,1 @@
+"""Paths of files: patterns, and the folders that may be read and written."""
