@@ -79,6 +79,11 @@ class FileTarget:
     strategy: FileStrategy = "new"
 
 
+def topic_place(topic: str) -> str:
+    """A topic, as people see it among places."""
+    return f"topic {topic}"
+
+
 @dataclass(frozen=True, slots=True)
 class Exported:
     """A sink: its rows are written outside each time it runs, to a topic or to files."""
@@ -100,7 +105,7 @@ class Exported:
         """Where it writes, as people see it; empty if it does not run here."""
         match self.target:
             case TopicTarget(topic):
-                return f"topic {topic}"
+                return topic_place(topic)
             case FileTarget(place=place, template=template):
                 return f"{place.rstrip('/')}/{template}"
             case None:

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from penstock.model.datasource import SERVICE_PREFIX, DataSource, Text
 from penstock.model.graph import Graph
-from penstock.model.pipe import Copied, Materialized, Pipe
+from penstock.model.pipe import Copied, Exported, Materialized, Pipe, topic_place
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.service_sources import SERVICE_NAMESPACES, SERVICE_SOURCES
@@ -31,21 +31,22 @@ from penstock.template.parser import is_template
 from penstock.template.render_frame import DEPLOY
 from penstock.template.rendering import render
 
-ArrowKind: TypeAlias = Literal["reads", "feeds", "copies", "rejects"]
+ArrowKind: TypeAlias = Literal["reads", "feeds", "copies", "rejects", "takes", "writes"]
 """A pipe reads the start of the arrow; a materialized view feeds its end with every new row; a copy when it runs; a
-data source rejects into its quarantine what does not fit."""
-NodeKind: TypeAlias = Union[ResourceKind, Literal["quarantine", "records"]]
-"""Resources, and what pipes read that has no file: quarantines, and the server's own records."""
+data source rejects into its quarantine what does not fit, and takes rows from outside; a sink writes them there."""
+NodeKind: TypeAlias = Union[ResourceKind, Literal["quarantine", "records", "outside"]]
+"""Resources, and what has no file: quarantines and the server's own records, which pipes read, and what is outside:
+topics, folders and buckets."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceNode:
-    """A data source or a pipe, or a quarantine or records that a pipe reads."""
+    """A data source or a pipe, a quarantine or records that a pipe reads, or a place outside."""
 
     name: str
     kind: NodeKind
     file: str
-    """Empty for records of the server; a quarantine has that of its data source."""
+    """Empty for records of the server and for what is outside; a quarantine has that of its data source."""
     description: str = ""
     is_broken: bool = False
     """Its file, or its SQL, has an error."""
@@ -84,7 +85,7 @@ def draw_project(loaded: LoadedProject, compiled: CompiledProject | None = None)
     compiled = compiled or compile_project(project)
     errors = [problem for problem in (*loaded.problems, *compiled.problems) if problem.level == "error"]
     broken = {problem.location.file for problem in errors if problem.location is not None}
-    arrows = tuple(sorted(set(_find_arrows(project, compiled))))
+    arrows = tuple(sorted({*_find_arrows(project, compiled), *_find_outside(project)}))
     resources = (*map(_node, project.datasources), *map(_node, project.pipes), *_nodes_without_files(project, arrows))
     nodes = {each.name: replace(each, is_broken=each.file in broken) for each in resources}
     return ProjectGraph(tuple(nodes[name] for name in _order(nodes, arrows)), arrows)
@@ -96,8 +97,13 @@ def _node(resource: DataSource | Pipe) -> ResourceNode:
 
 
 def _nodes_without_files(project: Project, arrows: Collection[Arrow]) -> Iterator[ResourceNode]:
-    """The quarantines and the records that pipes read."""
-    for name in sorted({arrow.start for arrow in arrows}.difference(project.names)):
+    """The quarantines and the records that pipes read, and what is outside."""
+    outside = {each.start for each in arrows if each.kind == "takes"} | {
+        each.end for each in arrows if each.kind == "writes"
+    }
+    for name in sorted(outside.difference(project.names)):
+        yield ResourceNode(name, "outside", "", "Outside of the server")
+    for name in sorted({arrow.start for arrow in arrows}.difference(project.names, outside)):
         source = project.datasource(name.removesuffix(SUFFIX))
         if source is not None:
             yield ResourceNode(name, "quarantine", source.location.file, f"The rows that {source.name} rejected")
@@ -122,6 +128,19 @@ def _find_arrows(project: Project, compiled: CompiledProject) -> Iterator[Arrow]
                 yield Arrow(pipe.name, kind.datasource, "feeds")
             if isinstance(kind, Copied) and kind.datasource in names:
                 yield Arrow(pipe.name, kind.datasource, "copies")
+
+
+def _find_outside(project: Project) -> Iterator[Arrow]:
+    """Where rows come from and go to that are no resources of the project, by their addresses."""
+    for source in project.datasources:
+        if source.kafka is not None:
+            yield Arrow(topic_place(source.kafka.topic), source.name, "takes")
+        if source.files is not None:
+            yield Arrow(source.files.place, source.name, "takes")
+    for pipe in project.pipes:
+        kind = pipe.exported.kind if pipe.exported is not None else None
+        if isinstance(kind, Exported) and kind.place:
+            yield Arrow(pipe.name, kind.place, "writes")
 
 
 def _find_reads(

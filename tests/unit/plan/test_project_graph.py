@@ -47,6 +47,29 @@ def test_every_way_of_the_rows_is_an_arrow() -> None:
     assert graph.after("rows") == ("base", "other", "save")
 
 
+def test_what_is_outside_is_where_rows_come_from_and_go_to() -> None:
+    taken = "IMPORT_CONNECTION_NAME lake\nIMPORT_BUCKET_URI s3://shop/in/*.csv\n"
+    read = "KAFKA_CONNECTION_NAME k\nKAFKA_TOPIC visits\nKAFKA_GROUP_ID g\n"
+    out = "EXPORT_CONNECTION_NAME lake\nEXPORT_BUCKET_URI s3://shop/out\nEXPORT_FILE_TEMPLATE {base}\n"
+    select = "NODE n\nSQL >\n    SELECT base FROM rows\nTYPE sink\n"
+    graph = draw(
+        rows_datasource=SOURCE + taken,
+        archive_datasource=SOURCE + read,
+        out_pipe=select + out,
+        back_pipe=f"{select}EXPORT_CONNECTION_NAME k\nEXPORT_KAFKA_TOPIC visits\n",
+    )
+    assert {
+        "s3://shop/in/*.csv takes rows",
+        "topic visits takes archive",
+        "out writes s3://shop/out/{base}",
+        "back writes topic visits",
+    } <= arrows(graph)
+    kinds = {each.name: each.kind for each in graph.nodes}
+    outside = {"topic visits", "s3://shop/in/*.csv", "s3://shop/out/{base}"}
+    assert {name for name, kind in kinds.items() if kind == "outside"} == outside
+    assert "sums" in kinds
+
+
 def test_a_name_that_hides_a_resource_is_none() -> None:
     hiding = "WITH sums AS (SELECT 1 AS n), archive AS (SELECT 2 AS id) SELECT n, id FROM sums, archive"
     graph = draw(other_pipe=f"NODE n\nSQL >\n    {hiding}\nTYPE endpoint\n")

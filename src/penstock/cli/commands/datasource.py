@@ -19,7 +19,8 @@ from penstock.cli.commands.deploy import Promotion, wait_for_deployment
 from penstock.cli.commands.job import wait_for_job, watch_job
 from penstock.cli.errors import FAILED, ServerRefusal, WrongUsage
 from penstock.cli.json_documents import Json, query_parameters
-from penstock.cli.output import console, format_count, format_number, print_json, print_table
+from penstock.cli.output import console, format_number, print_json, print_plain_table, print_table
+from penstock.cli.plain_output import print_line
 from penstock.cli.row_files.row_file import RowFile, RowFormat, open_rows
 from penstock.cli.session import Session, command
 from penstock.errors import InvalidRequest, NoServer
@@ -296,21 +297,22 @@ def _files_left(found: Json) -> int:
 def _print_files(found: Json) -> None:
     counts = ", ".join(f"{count:,} {state}" for state, count in sorted(found["counts"].items())) or "none yet"
     text = f"files of {found['place']} ({found['schedule']}): {counts}"
-    console().print(f"{text}; waits: {found['reason']}" if found["reason"] else text, markup=False)
+    print_line(f"{text}; waits: {found['reason']}" if found["reason"] else text)
     if not found["files"]:
         return
     rows = [
         (
-            each["file"],
             each["state"],
-            format_count(each["successful_rows"]),
-            format_count(each["quarantined_rows"]),
+            each["successful_rows"],
+            each["quarantined_rows"],
             each["updated_at"][:19],
+            each["file"],
             each["error"] or "",
         )
         for each in found["files"]
     ]
-    print_table(("file", "state", "rows", "in quarantine", "since (UTC)", "reason"), rows)
+    # Addresses are copied: no line is wrapped but by the terminal.
+    print_plain_table(("state", "rows", "in quarantine", "since (UTC)", "file", "reason"), rows)
 
 
 @group.command("quarantine")

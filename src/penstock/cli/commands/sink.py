@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.commands.job import job_text, pipes_with_jobs, print_job, wait_for_job
-from penstock.cli.output import print_json, print_table
+from penstock.cli.output import print_json, print_plain_table
 from penstock.cli.session import ParamOption, Session, command, parse_parameters
 
 group = typer.Typer()
@@ -28,8 +28,9 @@ def ls(
     if session.as_json:
         print_json({"sinks": sinks})
         return
-    rows = [(each["name"], each["target"] or "", each["schedule"] or "", job_text(each["job"])) for each in sinks]
-    print_table(("sink", "writes to", "schedule (UTC)", "latest job"), rows)
+    rows = [(each["name"], each["schedule"] or "", job_text(each["job"]), each["target"] or "") for each in sinks]
+    # Addresses are copied: no line is wrapped but by the terminal.
+    print_plain_table(("sink", "schedule (UTC)", "latest job", "writes to"), rows)
 
 
 @group.command("run")

@@ -19,8 +19,16 @@ SHAPES: Mapping[NodeKind, str] = {
     "pipe": "box",
     "quarantine": "folder",
     "records": "tab",
+    "outside": "note",
 }
-STYLES = {"reads": "solid", "feeds": "bold", "copies": "dashed", "rejects": "dotted"}
+STYLES = {
+    "reads": "solid",
+    "feeds": "bold",
+    "copies": "dashed",
+    "rejects": "dotted",
+    "takes": "bold",
+    "writes": "dashed",
+}
 
 
 def to_dot(graph: ProjectGraph) -> str:

@@ -19,8 +19,9 @@ SHAPES: Mapping[NodeKind, tuple[str, str]] = {
     "pipe": ("[", "]"),
     "quarantine": ("{{", "}}"),
     "records": (">", "]"),
+    "outside": ("((", "))"),
 }
-ARROWS = {"reads": "-->", "feeds": "==>", "copies": "-.->", "rejects": "-.-x"}
+ARROWS = {"reads": "-->", "feeds": "==>", "copies": "-.->", "rejects": "-.-x", "takes": "==>", "writes": "-.->"}
 
 
 def to_mermaid(graph: ProjectGraph) -> str:

@@ -26,9 +26,10 @@ rect { stroke: #57606a; fill: #f6f8fa; }
 .copy rect { fill: #ffeff7; stroke: #bf3989; }
 .sink rect { fill: #fff1e5; stroke: #bc4c00; }
 .endpoint rect { fill: #dafbe1; stroke: #1a7f37; }
-.quarantine rect { fill: #ffebe9; stroke: #cf222e; }
+.quarantine rect { fill: #ffebe9; stroke: #cf222e; } .outside rect { stroke-dasharray: 2 2; }
 .broken rect { stroke: #cf222e; stroke-width: 2; stroke-dasharray: 4 3; }
-path { fill: none; stroke: #6e7781; } path.feeds { stroke-width: 2.2; } path.copies { stroke-dasharray: 5 4; }
+path { fill: none; stroke: #6e7781; } path.feeds, path.takes { stroke-width: 2.2; }
+path.copies, path.writes { stroke-dasharray: 5 4; }
 path.rejects { stroke-dasharray: 2 3; }
 marker path { fill: #6e7781; stroke: none; }
 @media (prefers-color-scheme: dark) {
