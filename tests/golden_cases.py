@@ -3,7 +3,8 @@
 In: the folder of a case in `tests/golden/projects`. Out: the files of both versions, and the plan between them.
 A case's `case.json` names its base (a folder of `bases/`), the files that the second version removes and the
 options of the deployment. The first version is the base with the files of `before/` put over it; the second is
-the first with the files of `after/` put over it. `sizes.json` says how much the first version's tables hold.
+the first with the files of `after/` put over it. `sizes.json` says how much the first version's tables hold, and
+`stored.json` what Iceberg's statistics say of the values in them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from penstock.model.stored_values import StoredColumn, StoredValues
 from penstock.parse.project_loader import LoadedProject, load_files
 from penstock.plan.offline import plan_projects
 from penstock.plan.plan import Live, Plan, PlanOptions, Size
@@ -20,16 +23,18 @@ from penstock.plan.planner import make_plan
 
 FOLDER = Path(__file__).resolve().parent / "golden/projects"
 BASES = FOLDER / "bases"
-SIZES = "sizes.json"
+SIZES, STORED = "sizes.json", "stored.json"
 
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """A case as read: the files of both versions by relative path, without `sizes.json`."""
+    """A case as read: the files of both versions by relative path, without `sizes.json` and `stored.json`."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
     sizes: Mapping[str, Size] = field(default_factory=dict)
+    stored: Mapping[str, StoredValues] = field(default_factory=dict)
+    """What Iceberg's statistics say of the first version's tables, by data source."""
     allow_destructive: bool = False
 
 
@@ -43,10 +48,11 @@ def read_case(folder: Path) -> GoldenCase:
     before = _read_files(BASES / case["base"]) if "base" in case else {}
     before |= _read_files(folder / "before")
     sizes = json.loads(before.pop(SIZES, "{}"))
+    stored = {name: _read_stored(each) for name, each in json.loads(before.pop(STORED, "{}")).items()}
     after = {path: text for path, text in before.items() if path not in case.get("removed", ())}
     after |= _read_files(folder / "after")
     options = case.get("options", {})
-    return GoldenCase(before, after, {name: Size(**size) for name, size in sizes.items()}, **options)
+    return GoldenCase(before, after, {name: Size(**size) for name, size in sizes.items()}, stored, **options)
 
 
 def plan_case(folder: Path) -> Plan:
@@ -57,7 +63,7 @@ def plan_case(folder: Path) -> Plan:
     options = PlanOptions(
         "d2", case.allow_destructive, strategies=wishes.strategy, materialize_bytes=wishes.materialize_bytes
     )
-    return plan_projects(before.project, after.project, case.sizes, options)
+    return plan_projects(before.project, after.project, case.sizes, options, case.stored)
 
 
 def plan_files(before: Mapping[str, str], after: Mapping[str, str]) -> Plan:
@@ -75,6 +81,11 @@ def _load(files: Mapping[str, str]) -> LoadedProject:
     loaded = load_files(files)
     assert loaded.problems == (), [str(problem) for problem in loaded.problems]
     return loaded
+
+
+def _read_stored(said: dict[str, Any]) -> StoredValues:
+    columns = {name: StoredColumn(**column) for name, column in said.pop("columns").items()}
+    return StoredValues(columns=columns, **said)
 
 
 def _read_files(folder: Path) -> dict[str, str]:

@@ -188,6 +188,11 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "82_defaults_of_stored_columns": lambda number: (
         {"name": f"n{number}", "twice": number, "hour": 1} if number % 2 else {"name": ABSENT}
     ),
+    "87_types_that_hold_what_is_stored": lambda number: {
+        "count": (0, 2**16 - 1, number)[number % 3],
+        "day": ("2024-02-29", "1970-01-01", "2149-06-06")[number % 3],
+        "seen": (0, 255, number % 100)[number % 3],
+    },
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""

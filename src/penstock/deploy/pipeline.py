@@ -82,8 +82,8 @@ from penstock.lake.spark.reader_memory import ReaderMemory
 from penstock.lake.spark.session import open_lake
 from penstock.lake.tables import physical_tables
 from penstock.model.pipe import Exported
+from penstock.model.project import TokenGrants
 from penstock.model.settings import Settings
-from penstock.model.token_grants import TokenGrants
 from penstock.state.batches import Batch, BatchLog
 from penstock.state.condemned_rows import CondemnedRows
 from penstock.state.crash_counts import CrashCounts, QueryCrashes

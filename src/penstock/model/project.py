@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import TypeAlias
 
 from penstock.model.datasource import DataSource
 from penstock.model.pipe import Materialized, Node, Pipe
 from penstock.model.quick_dataclass import dataclass
+
+TokenGrants: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Scopes by token name."""
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,14 @@ class Project:
             if node is not None and isinstance(node.kind, Materialized):
                 found.setdefault(node.kind.datasource, []).append((pipe, node))
         return {name: tuple(pairs) for name, pairs in found.items()}
+
+
+def collect_grants(project: Project) -> TokenGrants:
+    """The scopes that its TOKEN lines grant, by token name: `read:NAME`, `append:NAME`. Each covers one data source or
+    pipe, never everything."""
+    found: dict[str, dict[str, None]] = {}
+    resources: tuple[DataSource | Pipe, ...] = (*project.datasources, *project.pipes)
+    for resource in resources:
+        for token in resource.tokens:
+            found.setdefault(token.name, {})[f"{token.scope.lower()}:{resource.name}"] = None
+    return {name: tuple(scopes) for name, scopes in found.items()}

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from penstock.model.manifest import Manifest
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
+from penstock.model.stored_values import StoredValues
 from penstock.parse.project_loader import LoadedProject, load_folder
 from penstock.plan.diff.change_impact import ChangeImpact, find_impact, with_upstream
 from penstock.plan.diff.change_places import change_places
@@ -47,10 +49,14 @@ def plan_loaded(old: LoadedProject, new: LoadedProject, options: PlanOptions = N
 
 
 def plan_projects(
-    before: Project, after: Project, sizes: Mapping[str, Size], options: PlanOptions = NEXT_OPTIONS
+    before: Project,
+    after: Project,
+    sizes: Mapping[str, Size],
+    options: PlanOptions = NEXT_OPTIONS,
+    stored: Mapping[str, StoredValues] = MappingProxyType({}),
 ) -> Plan:
-    """The plan between two projects. `sizes` are by data source. If the needed part of the first project has errors of
-    its own, the plan consists of these problems."""
+    """The plan between two projects. `sizes` and `stored` values are by data source. If the needed part of the first
+    project has errors of its own, the plan consists of these problems."""
     read = ProjectQueries(before)
     wanted = ProjectQueries(after, read)
     changes = diff_versions(read, wanted)
@@ -62,7 +68,9 @@ def plan_projects(
     first = plan_changes(None, old, FIRST_OPTIONS, diff_projects(Project(), old.project))
     if first.errors:
         return Plan(changes, problems=first.problems)
-    plan = plan_changes(live_from_manifest(old.project, first.manifest, sizes), new, options, changes)
+    live = live_from_manifest(old.project, first.manifest, sizes)
+    by_table = {bound.table: stored[bound.name] for bound in first.manifest.bindings if bound.name in stored}
+    plan = plan_changes(replace(live, stored_values=by_table.get), new, options, changes)
     places = change_places(changes, before, after)
     problems = tuple(dict.fromkeys([*plan.problems, *unknown_renames(before, after)]))
     resources = _fill_in_unplanned(after, plan, reach)

@@ -16,6 +16,7 @@ from penstock.model.manifest import Binding, Manifest
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.settings import DeploySettings
+from penstock.model.stored_values import StoredValues
 from penstock.plan.diff.changes import Change
 from penstock.plan.diff.resource_kinds import ResourceKind
 from penstock.plan.diff.rollback import Rollback
@@ -64,6 +65,9 @@ class Live:
     column_bytes: Callable[[str], Mapping[str, int]] | None = None
     """Returns the stored bytes of each physical column of a table. It reads the metadata of data files, so it is called
     only where data moves."""
+    stored_values: Callable[[str], StoredValues | None] | None = None
+    """Returns what Iceberg's statistics say of the values of a table, which they do of its rows as they are now. It
+    reads the metadata of data files too."""
     candidates: tuple[Candidate, ...] = ()
     """Other deployments whose data sources can be reused."""
     shortened: frozenset[str] = frozenset()

@@ -107,9 +107,11 @@ def step_text(step: s.Step) -> str:
             return _metadata_step_text(step)
         case s.PlaceCursors(table):
             return f"start the views into {table} with rows that arrive from now on"
-        case s.Activate(clones):
+        case s.Activate(clones, _, claims):
             made = ", ".join(f"{each.table.id} of {each.of}" for each in clones)
-            return f"clone {made}; start the flows" if made else "start the flows"
+            proved = join_words(f"`{each.name}` of {each.source}" for each in claims)
+            looked = f"look again at what is stored in {proved}; " if proved else ""
+            return f"{looked}clone {made}; start the flows" if made else f"{looked}start the flows"
         case s.CheckRows(name, _, checks):
             columns = join_words(f"`{each.column}`" for each in checks)
             return f"check that {columns} can be computed for every row of {name}"

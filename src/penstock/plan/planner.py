@@ -264,7 +264,8 @@ def _build_steps(outcomes: list[PlannedDataSource], manifest: Manifest) -> tuple
     new = {step.table.id for step in steps if isinstance(step, CreateTable)}
     clones = tuple(outcome.clone for outcome in outcomes if outcome.clone is not None)
     begins = {copy.table for copy in manifest.copies} | {each.table for each in manifest.meets}
-    return sort_steps((*steps, Activate(clones, tuple(sorted(begins & new))), CatchUp()))
+    claims = tuple(claim for outcome in outcomes for claim in outcome.claims)
+    return sort_steps((*steps, Activate(clones, tuple(sorted(begins & new)), claims), CatchUp()))
 
 
 def _problem_order(problem: Problem) -> tuple[Location, str, str]:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, Union
 
 from penstock.model.manifest import Binding, Field, Table, Transform
 from penstock.model.quick_dataclass import dataclass
+from penstock.model.stored_values import StoredClaim
 from penstock.model.types import Type
 
 
@@ -92,6 +93,8 @@ class Activate:
     clones: tuple[Clone, ...] = ()
     begins: tuple[str, ...] = ()
     """New tables whose history has to end at that moment."""
+    claims: tuple[StoredClaim, ...] = ()
+    """What has to hold of the rows that are stored at that moment: it did when the plan was made."""
 
 
 @dataclass(frozen=True, slots=True)

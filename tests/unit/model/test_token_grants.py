@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.model.token_grants import collect_grants
+from penstock.model.project import collect_grants
 from penstock.parse.project_loader import load_files
 
 FILES = {

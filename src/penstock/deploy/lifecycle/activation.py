@@ -30,6 +30,7 @@ from penstock.model.cursor import BatchCursor, Cursor, HistoryCursor, TailCursor
 from penstock.model.deployment import Deployment
 from penstock.model.manifest import Copy, Landing, Manifest, Meet, View, last_seq
 from penstock.model.manifest_updates import set_cutover_offsets
+from penstock.model.stored_values import StoredClaim
 from penstock.plan.steps import Activate, Clone
 
 
@@ -42,9 +43,12 @@ def activate_deployment(core: Core, id: int, step: Activate) -> None:
     manifest, clones = deployment.manifest, step.clones
     shared = _find_newly_shared(core.store, deployment)
     taken = {*shared, *step.begins, *(each.of for each in clones), *(each.table.id for each in clones)}
+    taken |= {claim.table for claim in step.claims}
     continuing = _continuing_views(core.board, manifest, clones)
     continued = {view.trigger.binding.table for view in continuing}
     with _hold_landing(core, manifest, step, continued) as heads, core.flows.exclusive(taken | continued):
+        for claim in step.claims:
+            _refuse_unproved(core.warehouse, claim)
         for each in clones:
             _make_clone(core.warehouse, manifest, each)
             _refuse_posted_rows(core.warehouse, manifest, each)
@@ -118,6 +122,17 @@ def _make_clone(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:
     known = {renamed.get(flow, flow): at for flow, at in warehouse.registry.refresh(clone.table.id).progress.items()}
     warehouse.registry.replace_progress(clone.table.id, {flow: at for flow, at in known.items() if flow in own})
     warehouse.registry.forget(clone.of)
+
+
+def _refuse_unproved(warehouse: Warehouse, claim: StoredClaim) -> None:
+    """Raises Conflict if Iceberg's statistics do not prove any more, of the rows that are stored now, what the plan
+    relies on. Later rows are stored by the rules of the next version."""
+    if not claim.is_proved_by(warehouse.stored_values(claim.table)):
+        raise Conflict(
+            f"rows came into `{claim.source}` after the deployment was planned: not every value of `{claim.name}` is"
+            " known to be one of its new type any more",
+            hint="deploy again: the plan is made anew",
+        )
 
 
 def _refuse_posted_rows(warehouse: Warehouse, manifest: Manifest, clone: Clone) -> None:

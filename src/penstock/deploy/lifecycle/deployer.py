@@ -307,6 +307,7 @@ class Deployer:
             sizes,
             self._physical_columns(),
             lambda table: column_sizes(self._core.warehouse.lake, table),
+            stored_values=self._core.warehouse.stored_values,
             candidates=candidates,
             shortened=shortened,
             made_afterwards=made_afterwards(self._core.warehouse.lake, shortened, live.manifest.views),

@@ -19,7 +19,7 @@ from penstock.flow.work_items import collect_work
 from penstock.model.datasource import DataSource
 from penstock.model.deployment import Deployment
 from penstock.model.pipe import Copied
-from penstock.model.token_grants import TokenGrants, collect_grants
+from penstock.model.project import TokenGrants, collect_grants
 from penstock.parse.project_loader import LoadedProject
 
 

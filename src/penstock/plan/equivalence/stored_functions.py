@@ -21,6 +21,7 @@ from penstock.plan.equivalence.truncated_times import UNITS, part_of_time, trunc
 from penstock.plan.equivalence.view_equivalence import by_value, content_function, view_content
 from penstock.plan.equivalence.view_parts import ViewMeaning, stored_type, view_meaning
 from penstock.plan.tables.column_placement import DerivedColumn
+from penstock.plan.tables.stored_claims import Proof
 from penstock.sql.analysis.constant_folding import Unknown, fold_constants, known_value
 from penstock.sql.analysis.opaque_calls import call_name, computes_row_by_row, write_opaque
 from penstock.sql.analysis.sure_constants import is_sure, zero_sum
@@ -60,6 +61,8 @@ class RolledUp:
     live: View
     coarser: bool
     """Whether several stored rows may make up one of the view's."""
+    proofs: tuple[Proof, ...] = ()
+    """Why the stored values of columns with a narrower type are values of it."""
 
 
 def stored_functions(

@@ -24,6 +24,7 @@ from penstock.plan.strategies.costs import Cost, StrategyAlternative
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.tables.column_placement import ColumnPlacement, DataSourceTransition
 from penstock.plan.tables.other_table import OtherTable
+from penstock.plan.tables.stored_claims import Proof, proofs_text
 from penstock.sql.spark_text import column_names
 
 
@@ -70,6 +71,12 @@ class StrategyInputs:
     def has_views(self) -> bool:
         """Whether views write the table, or wrote it in the live version."""
         return bool(self.feeding.kept or self.feeding.new or self.feeding.ended)
+
+    @property
+    def proofs(self) -> tuple[Proof, ...]:
+        """Why columns hold what is stored, although their types do not hold every value of live."""
+        rolled = self.rolled.proofs if isinstance(self.rolled, RolledUp) else ()
+        return (*self.placement.proofs, *rolled)
 
     @property
     def forward_compiles(self) -> bool:
@@ -185,7 +192,8 @@ def _options_for_view_target(inputs: StrategyInputs) -> _Options:
     in_place = StrategyAlternative("in_place", NOTHING, inputs.cause)
     if inputs.same_history is not None and fits and not inputs.same_history.new:
         tables = inputs.composed.tables if isinstance(inputs.composed, ComposedHistory) else ()
-        return [StrategyChoice("reuse", _reuse_reason_of(inputs), "clone", views_only=tables), recompute], [in_place]
+        reason = _with_proofs(_reuse_reason_of(inputs), inputs)
+        return [StrategyChoice("reuse", reason, "clone", views_only=tables), recompute], [in_place]
     if inputs.same_history is not None and fits:
         added = StrategyChoice(
             "recompute", f"{inputs.cause}; the rows of the other views stay", "clone", inputs.added_cost
@@ -234,11 +242,17 @@ def choose_to_stay(inputs: StrategyInputs) -> StrategyChoice:
     """The choice to keep the live table; at most its metadata changes."""
     changes = [change for change in inputs.changes if not isinstance(change, MetadataChanged)]
     if changes:
-        return StrategyChoice("in_place", ", ".join(change_text(change) for change in changes), "live")
+        reason = ", ".join(change_text(change) for change in changes)
+        return StrategyChoice("in_place", _with_proofs(reason, inputs), "live")
     what = join_words(change_text(change) for change in inputs.changes)
     if inputs.moved_sources:
         return StrategyChoice("reuse", _reuse_reason_of(inputs), "live")
     return StrategyChoice("none", f"{what}: no data moves" if what else "unchanged", "live")
+
+
+def _with_proofs(reason: str, inputs: StrategyInputs) -> str:
+    """A reason with what Iceberg's statistics prove for it."""
+    return "; ".join(filter(None, (reason, proofs_text(inputs.proofs))))
 
 
 def _reuse_reason_of(inputs: StrategyInputs) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from typing_extensions import assert_never
 
@@ -94,7 +95,13 @@ def _plan_new(context: PlanningContext, source: DataSource) -> PlannedDataSource
 
 
 def _plan_existing(context: PlanningContext, running: RunningDataSource, source: DataSource) -> PlannedDataSource:
-    transition = DataSourceTransition(running, source, context.compiled, read_forward_query(running.source, source))
+    transition = DataSourceTransition(
+        running,
+        source,
+        context.compiled,
+        read_forward_query(running.source, source),
+        stored=partial(context.stored_values, running.table.id),
+    )
     inputs = _collect_inputs(context, transition)
     choice = choose_strategy(inputs)
     problems = (
@@ -116,6 +123,7 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
         problems=(*outcome.problems, *problems),
         steps=(*outcome.steps, *blocking_checks(checks)),
         checks=checks,
+        claims=tuple(each.claim for each in inputs.proofs) if choice.table in ("live", "clone") else (),
     )
 
 
@@ -311,9 +319,9 @@ def _blocked_text(blocked: BlockedColumn, source: DataSource) -> str:
     change = f"changes from {blocked.before.type} to {blocked.column.type}"
     if isinstance(unwrap_type(blocked.column.type), String) and not is_nullable(blocked.before.type):
         return f"{column} {change}: a FORWARD_QUERY must say how the existing values are written as text"
-    return (
-        f"{column} {change}, which cannot hold every value: a FORWARD_QUERY must say how to convert the existing rows"
-    )
+    found = f" ({blocked.found})" if blocked.found else ""
+    cannot = f"which cannot hold every value{found}"
+    return f"{column} {change}, {cannot}: a FORWARD_QUERY must say how to convert the existing rows"
 
 
 def _data_losses(context: PlanningContext, inputs: StrategyInputs, choice: StrategyChoice) -> Iterator[Problem]:

@@ -53,6 +53,8 @@ def find_other_table(context: PlanningContext, source: DataSource) -> OtherTable
         return None
     if context.has_failed_feeder(name):
         return "its views do not compile"
+    if context.reads_proved_columns(name):
+        return "what its views read has other types, which are known to hold what is stored there, and not elsewhere"
     running = context.running(name)
     if running is not None and running.landing.stream in context.options.streams:
         return "rows were posted to it"

@@ -14,6 +14,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import Binding, Flow, Meet, Table, View
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
+from penstock.model.stored_values import StoredClaim, StoredValues
 from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.changes import Change
 from penstock.plan.diff.project_queries import reads_of_view
@@ -51,6 +52,8 @@ class PlannedDataSource:
     """Live rows that a new TTL hides."""
     loses_rows: bool = False
     """The table does not keep all rows it received, so a view cannot be recomputed from it."""
+    claims: tuple[StoredClaim, ...] = ()
+    """What has to hold of the live rows when the plan is carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,10 @@ class PlanningContext:
     """The planned data sources by name; it grows in dependency order."""
     clones: dict[str, str]
     """The table that each clone begins as, by the table id of the clone."""
+
+    def stored_values(self, table: str) -> StoredValues | None:
+        """What Iceberg's statistics say of the values of a live table; None where they cannot be asked."""
+        return self.live.stored_values(table) if self.live.stored_values is not None else None
 
     def add(self, name: str, outcome: PlannedDataSource) -> None:
         """Add one more planned data source."""
@@ -99,6 +106,12 @@ class PlanningContext:
         """The constant values that columns of a data source's triggers have in all rows of history."""
         triggers = {view.trigger.datasource for view in self.compiled.feeders(name)}
         return {each: self.done[each].known for each in triggers if self.done[each].known}
+
+    def reads_proved_columns(self, name: str) -> bool:
+        """Whether a view into a data source reads one with a column whose new type holds the values that are stored,
+        and not every one that live may have had: it tells less of the rows that were made of it."""
+        reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
+        return any(self.done[each].claims for each in reads)
 
     def can_resume(self, view: View, live: View) -> bool:
         """Whether the cursor of a live view is valid for the new view: both read the same table, or the new one reads a

@@ -39,7 +39,9 @@ from penstock.plan.strategies.derived_columns import (
 )
 from penstock.plan.strategies.planning_context import PlanningContext
 from penstock.plan.strategies.strategy_results import build_views_into
-from penstock.plan.tables.column_placement import DataSourceTransition, DerivedColumn
+from penstock.plan.tables.column_placement import DataSourceTransition, DerivedColumn, prove_type
+from penstock.plan.tables.stored_claims import Proof
+from penstock.sql.compile import cast_column
 from penstock.sql.spark_text import DIALECT, column_names, parse_tree, quote_identifier
 from penstock.sql.stored_types import holds_floats, spark_type
 
@@ -71,18 +73,22 @@ def find_rolled_up(context: PlanningContext, before: DataSourceTransition) -> Ro
         if logical[field] not in stored or origin is None or sql not in _as_stored(before, logical[field], origin):
             derived[logical[field]] = DerivedColumn(sql, not column_names(sql))
     changed = _Changed(context, before, origins)
-    refused = next((name for name, each in derived.items() if not _is_derivable(changed, name, each)), None)
-    if refused is not None:
-        return _why_refused(before, refused, derived[refused])
+    proofs = _why_not_derivable(changed, derived) or _prove_types(changed, derived)
+    if isinstance(proofs, str):
+        return proofs
     if given.coarser and not (_merges_into(before, given, derived) and _gives_merged(changed, live, names, derived)):
         return "the engine does not merge the stored rows into those that it would give"
     if given.coarser and _has_reader(context, before):
         return "a view reads the rows before they are merged"
-    return RolledUp(derived, live, given.coarser)
+    return RolledUp(derived, live, given.coarser, proofs)
 
 
-def _why_refused(before: DataSourceTransition, name: str, derived: DerivedColumn) -> str:
-    if not is_safe(before, derived):
+def _why_not_derivable(changed: _Changed, derived: Mapping[str, DerivedColumn]) -> str | None:
+    """Why a column is not known to have its computed value in each row; None if each is."""
+    name = next((name for name, each in derived.items() if not _is_derivable(changed, name, each)), None)
+    if name is None:
+        return None
+    if not is_safe(changed.before, derived[name]):
         return f"the value of `{name}` may fail for a row that is stored, or be another each time"
     return f"`{name}` is not known to have its value once rows are merged"
 
@@ -133,6 +139,26 @@ def _is_derivable(changed: _Changed, name: str, derived: DerivedColumn) -> bool:
     if column_names(derived.sql) & floats or (origin is not None and before.new.engine.name == "ReplacingMergeTree"):
         return False  # numbers that are equal may be written differently; a version may be another one
     return is_safe(before, derived) and survives_merging(before, name, derived)
+
+
+def _prove_types(changed: _Changed, derived: Mapping[str, DerivedColumn]) -> tuple[Proof, ...] | str:
+    """Why the types of columns hold what is stored, where they do not hold every value of live; a text that says of
+    which that is not known. A source whose type was proved tells nothing of rows that are gone from it."""
+    before, proofs = changed.before, []
+    has_proved_source = changed.context.reads_proved_columns(before.new.name)
+    for name, each in derived.items():
+        column, origin = before.new.column(name), changed.origins.get(name)
+        is_plain = origin is not None and each.sql == quote_identifier(origin.name)
+        if column is None or each.is_constant or (not is_plain and not has_proved_source):
+            continue
+        if origin is not None and is_plain and cast_column(each.sql, origin.type, column.type) is not None:
+            continue
+        found = prove_type(before, origin, column) if origin is not None and is_plain else ""
+        if isinstance(found, Proof) and has_proved_source:
+            proofs.append(found)
+        elif isinstance(found, str) and (has_proved_source or found):
+            return f"the type of `{name}` is not known to hold what is stored" + (f": {found}" if found else "")
+    return tuple(proofs)
 
 
 def _lays_out(source: DataSource, name: str) -> bool:

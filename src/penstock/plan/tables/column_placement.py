@@ -7,13 +7,14 @@ reads is written differently, and no row is moved; a column for which that is im
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import EVERY_ROW, SEQ, Before, BoundColumn, Field
 from penstock.model.quick_dataclass import dataclass
+from penstock.model.stored_values import StoredValues
 from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.column_compatibility import can_ingest, can_share_column, is_promotion, strip_nullable
@@ -22,6 +23,7 @@ from penstock.plan.diff.forward_columns import ForwardQuery, keeps_values
 from penstock.plan.tables.ingestion_equality import IngestionEquality
 from penstock.plan.tables.physical_names import take_physical_name
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
+from penstock.plan.tables.stored_claims import Place, Proof, obstacle_text, prove_values_fit
 from penstock.sql.analysis.expression_facts import expression_facts
 from penstock.sql.compile import cast_column
 from penstock.sql.query import ForwardColumn
@@ -44,6 +46,8 @@ class BlockedColumn:
     column."""
     grows: bool = False
     """Its DEFAULT is too long when all that it reads is written out."""
+    found: str = ""
+    """What Iceberg's statistics say against its new type; empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class ColumnPlacement:
     bridged: tuple[BridgedColumn, ...]
     """The bound columns that a forward query computes."""
     match: ColumnMatch
+    proofs: tuple[Proof, ...] = ()
+    """Why the stored values of columns with a narrower type are values of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,10 @@ class DerivedColumn:
     is_constant: bool
 
 
+def _unknown_values() -> None:
+    """What is known of the values where no table is asked."""
+
+
 @dataclass(frozen=True)
 class DataSourceTransition:
     """A data source as it runs and as the next version defines it, with its compiled project and its forward query."""
@@ -91,6 +101,9 @@ class DataSourceTransition:
     forward: ForwardQuery | None
     derived: Mapping[str, DerivedColumn] = field(default_factory=dict)
     """The values that columns have in existing rows, as the views of both versions tell."""
+    stored: Callable[[], StoredValues | None] = _unknown_values
+    """Returns what Iceberg's statistics say of the live table. They are read from the metadata of data files, so it is
+    called only where a column needs them."""
 
     @cached_property
     def placement(self) -> ColumnPlacement:
@@ -110,6 +123,8 @@ class _PlacedColumn:
     """Why a forward query computes it; None: it does not."""
     filled: str | None = None
     """Spark SQL of its value in the rows that have NULL, which is no value of the column."""
+    proof: Proof | None = None
+    """Why its type holds every value that is stored, if the live type has others."""
 
 
 def _place_columns(transition: DataSourceTransition) -> ColumnPlacement:
@@ -149,7 +164,8 @@ def _collect_placement(
         if not each.own and is_promotion(spark_type(have[each.bound.physical].type), spark_type(each.bound.type))
     )
     bridged = tuple(BridgedColumn(each.column, each.computed) for each in in_order if each.computed is not None)
-    return ColumnPlacement(tuple(each.bound for each in in_order), added, widened, blocked, bridged, match)
+    proofs = tuple(each.proof for each in in_order if each.proof is not None)
+    return ColumnPlacement(tuple(each.bound for each in in_order), added, widened, blocked, bridged, match, proofs)
 
 
 def _choose_physical_name(placed: _PlacedColumn, taken: set[str]) -> _PlacedColumn:
@@ -190,7 +206,7 @@ def _place_continued_column(
         )
     value = _convert_live_value(transition, column, origin, placed)
     if value is None:
-        return BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=True)
+        return _place_proved_column(transition, column, origin)
     if same_rule and can_share_column(origin, column):
         return _PlacedColumn(column, bound)
     return _PlacedColumn(column, replace(bound, before=Before(value)), own=True)
@@ -209,6 +225,38 @@ def _convert_live_value(
     inner = cast_column(old, strip_nullable(origin.type), column.type)
     default = _default_for_earlier_rows(transition, column, placed, frozenset({column.name}))
     return f"coalesce({inner}, {default})" if inner is not None and default is not None else None
+
+
+def _place_proved_column(
+    transition: DataSourceTransition, column: Column, origin: Column
+) -> _PlacedColumn | BlockedColumn:
+    """Place a column whose type does not hold every value of the live one, but each that is stored."""
+    blocked = BlockedColumn(column, origin, _describe_retyping(column, origin), lossy=True)
+    is_fed = bool(transition.running.views or transition.compiled.feeders(transition.new.name))
+    if is_fed or transition.forward is not None:
+        return blocked  # what the views give is asked elsewhere, and a forward query says itself what is stored
+    proof = prove_type(transition, origin, column)
+    if not isinstance(proof, Proof):
+        return replace(blocked, found=proof)
+    value, want = quote_identifier(proof.claim.column), spark_type(column.type)
+    value = value if spark_type(origin.type) == want else f"CAST({value} AS {want})"
+    bound = BoundColumn(column.name, column.type, column.name, Before(value))
+    return _PlacedColumn(column, bound, own=True, proof=proof)
+
+
+def prove_type(transition: DataSourceTransition, origin: Column, column: Column) -> Proof | str:
+    """The proof that each value that the live table has stored of a column is one of its new type; or what Iceberg's
+    statistics say against it, as a part of a sentence, which is empty where they say nothing."""
+    running = transition.running
+    live = running.binding.column(origin.name)
+    assert live is not None, "a binding has every column of its data source"
+    now = without_pending_cut(live)
+    is_stored = value_in_older_rows(now) == quote_identifier(now.physical)
+    stored = transition.stored() if is_stored else None
+    if stored is None:
+        return ""
+    place = Place(transition.new.name, running.table.id, now.physical)
+    return prove_values_fit(place, origin, column, stored) or obstacle_text(place, origin, column, stored)
 
 
 def _place_added_column(

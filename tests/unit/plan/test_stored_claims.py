@@ -1,0 +1,133 @@
+"""Which changes of a type Iceberg's statistics prove, at the very edge of what they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.model.stored_values import StoredColumn, StoredValues
+from penstock.parse.project_loader import load_files
+from penstock.plan.plan import Live, Plan, PlanOptions
+from penstock.plan.planner import make_plan
+from penstock.plan.steps import Activate
+
+FILLED = StoredColumn(9, 0, 0, 255)
+
+
+def source(type: str, more: str = "", engine: str = "MergeTree") -> str:
+    column = f"`x` {type} `json:$.x`{more}"
+    return f"SCHEMA >\n    `id` UInt32 `json:$.id`,\n    {column}\n\nENGINE {engine}\nENGINE_SORTING_KEY id\n"
+
+
+def plan(before: str, after: str, found: StoredColumn | None, **more: str) -> Plan:
+    """The plan from one schema of `events` to another, of whose live table this is known."""
+    old = load_files({"events.datasource": before, **more}).project
+    new = load_files({"events.datasource": after, **more})
+    assert not new.errors, [str(each) for each in new.errors]
+    first = make_plan(None, old, PlanOptions("d1"))
+    columns = {"x": found} if found is not None else {}
+    live = replace(Live(old, first.manifest, {}), stored_values=lambda _: StoredValues(3, columns))
+    return make_plan(live, new.project, PlanOptions("d2", True))
+
+
+def is_proved(plan: Plan) -> bool:
+    claims = [claim for step in plan.steps if isinstance(step, Activate) for claim in step.claims]
+    if not claims:
+        assert [each.code for each in plan.errors] == ["needs-forward-query"]
+        return False
+    assert plan.errors == ()
+    assert plan.resources[0].strategy == "in_place"
+    return True
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found", "proved"),
+    [
+        ("Nullable(String)", "String", StoredColumn(9, 0), True),
+        ("Nullable(String)", "String", StoredColumn(9, 1), False),
+        ("Nullable(String)", "String", StoredColumn(9, None), False),
+        ("Nullable(String)", "String", None, False),
+        ("Nullable(String)", "String", StoredColumn(0, 0), True),
+        ("LowCardinality(Nullable(String))", "String", StoredColumn(9, 0), True),
+        ("Nullable(Float64)", "Float64", StoredColumn(9, 0), True),
+        ("Float64", "Float32", StoredColumn(9, 0), False),
+        ("Nullable(DateTime64(3))", "DateTime64(3)", StoredColumn(9, 0), True),
+        ("DateTime64(3)", "DateTime", StoredColumn(9, 0, 0, 9), False),
+        ("DateTime", "Date", StoredColumn(9, 0, 0, 9), False),
+        ("Int64", "UInt8", FILLED, True),
+        ("Int64", "UInt8", StoredColumn(9, 0, -1, 255), False),
+        ("Int64", "UInt8", StoredColumn(9, 0, 0, 256), False),
+        ("Int64", "UInt8", StoredColumn(9, 0), False),
+        ("Int32", "Int8", StoredColumn(9, 0, -128, 127), True),
+        ("Int32", "Int8", StoredColumn(9, 0, -129, 127), False),
+        ("UInt64", "Int64", StoredColumn(9, 0, 0, 2**63 - 1), True),
+        ("UInt64", "Int64", StoredColumn(9, 0, 0, 2**63), False),
+        ("Int64", "UInt64", StoredColumn(9, 0, 0, 2**63 - 1), True),
+        ("Int64", "UInt64", StoredColumn(9, 0, -1, 5), False),
+        ("Nullable(Int64)", "Nullable(UInt8)", StoredColumn(9, 4, 0, 255), True),
+        ("Nullable(Int64)", "Nullable(UInt8)", StoredColumn(9, 9), True),
+        ("Nullable(Int64)", "UInt8", StoredColumn(9, 4, 0, 255), False),
+        ("Nullable(Int64)", "UInt8", FILLED, True),
+        ("Nullable(Int32)", "Int64", FILLED, True),
+        ("Decimal(18, 2)", "Decimal(4, 2)", StoredColumn(9, 0, -9999, 9999), True),
+        ("Decimal(18, 2)", "Decimal(4, 2)", StoredColumn(9, 0, 0, 10_000), False),
+        ("Decimal(18, 2)", "Decimal(18, 1)", StoredColumn(9, 0, 0, 0), False),
+        ("Date32", "Date", StoredColumn(9, 0, 0, 65_535), True),
+        ("Date32", "Date", StoredColumn(9, 0, -1, 5), False),
+        ("Date32", "Date", StoredColumn(9, 0, 0, 65_536), False),
+        ("Enum8('a' = 1, 'b' = 2)", "Enum8('a' = 1)", StoredColumn(9, 0), False),
+        ("String", "UInt8", FILLED, False),
+        ("Nullable(String)", "UInt8", FILLED, False),
+        ("SimpleAggregateFunction(max, Int64)", "SimpleAggregateFunction(max, UInt8)", FILLED, False),
+    ],
+)
+def test_what_is_proved(before: str, after: str, found: StoredColumn | None, proved: bool) -> None:
+    assert is_proved(plan(source(before), source(after), found)) == proved
+
+
+def test_statistics_are_asked_only_where_a_type_needs_them() -> None:
+    asked: list[str] = []
+    old = load_files({"events.datasource": source("Int32")}).project
+    first = make_plan(None, old, PlanOptions("d1"))
+
+    def stored(table: str) -> StoredValues:
+        asked.append(table)
+        return StoredValues(0)
+
+    live = replace(Live(old, first.manifest, {}), stored_values=stored)
+    for type in ("Int64", "Nullable(Int32)", "Int32"):
+        make_plan(live, load_files({"events.datasource": source(type)}).project, PlanOptions("d2"))
+    assert asked == []
+    make_plan(live, load_files({"events.datasource": source("Int8")}).project, PlanOptions("d2"))
+    assert set(asked) == {"events__d1"}
+
+
+def test_a_default_stands_for_null_whatever_is_stored() -> None:
+    """It is right of every row to come, too, so nothing has to be proved."""
+    made = plan(source("Nullable(String)"), source("String", " DEFAULT 'none'"), StoredColumn(9, 0))
+    assert made.errors == ()
+    assert not any(isinstance(step, Activate) and step.claims for step in made.steps)
+
+
+def test_what_is_computed_when_it_is_read_is_not_what_is_stored() -> None:
+    """A column that was added with a value for the rows of before: their files have none."""
+    old = load_files({"events.datasource": source("Int64")}).project
+    added = source("Int64", ",\n    `y` Nullable(Int64) `json:$.y` DEFAULT 7")
+    narrow = source("Int64", ",\n    `y` UInt8 `json:$.y`")
+    first = make_plan(None, old, PlanOptions("d1"))
+    second = load_files({"events.datasource": added}).project
+    made = make_plan(Live(old, first.manifest, {}), second, PlanOptions("d2"))
+    known = StoredValues(3, {"y": StoredColumn(9, 0, 1, 2)})
+    live = replace(Live(second, made.manifest, {}), stored_values=lambda _: known)
+    refused = make_plan(live, load_files({"events.datasource": narrow}).project, PlanOptions("d3"))
+    assert made.errors == ()
+    assert {each.code for each in refused.errors} <= {"needs-forward-query"}
+
+
+def test_a_forward_query_says_itself_what_becomes_of_rows() -> None:
+    said = source("UInt8") + "FORWARD_QUERY >\n    SELECT * REPLACE (accurateCastOrDefault(x, 'UInt8') AS x)\n"
+    made = plan(source("Int64"), said, FILLED)
+    assert made.errors == ()
+    assert made.resources[0].strategy == "bridge"
+    assert not any(isinstance(step, Activate) and step.claims for step in made.steps)
