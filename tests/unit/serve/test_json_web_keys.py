@@ -100,6 +100,7 @@ def test_keys_of_others_sign_for_one_audience_and_issuer(host: PipelineHost, add
     host.signed_tokens = SignedTokens(None, PublicKeys(address.url, "penstock", "us"))
     good = sign(private)
     assert ask(host, good).status_code == 200
+    assert ask(host, sign(private, iat=time.time() + 30)).status_code == 200, "the provider's clock is ahead"
     pem = private.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     # PyJWT itself refuses to sign so: a public key is known to everybody, and must not do as the secret of HS256.
     head = jwt.encode({}, "x" * 32, "HS256", {"kid": "k1"}).split(".")[0]
@@ -108,9 +109,9 @@ def test_keys_of_others_sign_for_one_audience_and_issuer(host: PipelineHost, add
     confused = f"{head}.{body}.{jwt.utils.base64url_encode(mac).decode()}"
     for token, cause in (
         (sign(stranger), "its signature"),
-        (sign(stranger, "k2"), "its signature"),
+        (sign(stranger, "k2"), "its key (`kid`) is not among"),
         (sign(private, None), "no key (`kid`)"),
-        (sign(private, "None"), "its signature"),
+        (sign(private, "None"), "its key (`kid`) is not among"),
         (sign(private, aud="else"), "another audience"),
         (sign(private, aud=None), "it has no `aud`"),
         (sign(private, iss="else"), "another issuer"),
@@ -144,6 +145,26 @@ def test_unknown_keys_do_not_make_the_server_ask_again_and_again(
     assert ask(host, sign(PRIVATE["k2"], "k2")).status_code == 200
     now[0] += json_web_keys.STALE_SECONDS
     assert ask(host, sign(PRIVATE["k2"], "k2")).status_code == 503
+
+
+@pytest.mark.parametrize("broken", [500, 302, 404])
+def test_a_token_of_a_new_key_is_refused_for_now_while_keys_cannot_be_had(
+    host: PipelineHost, address: Address, now: list[float], broken: int
+) -> None:
+    """A 401 would make a browser throw the token away, and the user log in again."""
+    host.signed_tokens = SignedTokens(None, PublicKeys(address.url, "penstock", "us"))
+    assert ask(host, sign(PRIVATE["k1"])).status_code == 200
+    address.shown.append(shown("k2"))
+    address.status = broken
+    now[0] += json_web_keys.RETRY_SECONDS + 1
+    for _ in range(2):
+        answer = ask(host, sign(PRIVATE["k2"], "k2"))
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert ask(host, sign(PRIVATE["k1"])).status_code == 200
+    address.status = 200
+    now[0] += json_web_keys.RETRY_SECONDS + 1
+    assert ask(host, sign(PRIVATE["k2"], "k2")).status_code == 200
+    assert ask(host, sign(PRIVATE["k2"], "k3")).status_code == 401
 
 
 def test_known_keys_are_used_while_newer_ones_are_fetched(

@@ -3,7 +3,8 @@
 In: an address, and the audience and issuer that a token must name. Out: what a token says, once a key has verified it.
 Invariants: keys are fetched by one thread at a time, within DEADLINE and at most once in RETRY_SECONDS, however many
 tokens name unknown ones; no lock is held meanwhile, and at most MOST_WAITING calls wait for it. Known keys stay in use
-while newer ones are fetched, and for STALE_SECONDS while the address does not answer.
+while newer ones are fetched, and for STALE_SECONDS while the address does not answer; a token of another key is then
+refused for now, and not for good, as nobody knows whether it is valid.
 """
 
 from __future__ import annotations
@@ -34,8 +35,15 @@ DEADLINE = 5.0
 MOST_WAITING = 2
 """More calls than these do not wait for a fetch: they hold threads that other calls need."""
 MOST_BYTES = 2**20
+OPTIONS: Mapping[str, bool] = {"verify_iat": False}
+"""When a token was made says nothing about when it is valid (RFC 7519, 4.1.6): a maker whose clock is a second ahead
+would be refused."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 log = logging.getLogger("penstock.serve")
+
+
+class UnknownKey(jwt.InvalidSignatureError):
+    """A token names a key that the address does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,8 @@ class PublicKeys:
         self._issuer = issuer
         self._found = FetchedKeys({}, float("-inf"))
         self._tried = float("-inf")
+        self._fails = False
+        """Whether the last fetch failed."""
         self._fetch: threading.Event | None = None
         """The fetch under way; set when that ends."""
         self._guard = threading.Lock()
@@ -67,7 +77,7 @@ class PublicKeys:
             raise jwt.InvalidKeyError
         key = self._find(id)
         if key is None:
-            raise jwt.InvalidSignatureError
+            raise UnknownKey
         required = ["exp", *(["aud"] if self._audience else []), *(["iss"] if self._issuer else [])]
         found: Mapping[str, object] = jwt.decode(
             text,
@@ -75,7 +85,7 @@ class PublicKeys:
             algorithms=["RS256"],
             audience=self._audience,
             issuer=self._issuer,
-            options={"require": required},
+            options={"require": required, **OPTIONS},
         )
         return found
 
@@ -94,7 +104,7 @@ class PublicKeys:
         if fetch is not None and not self._wait(fetch):
             raise Unavailable("the keys that sign tokens are being fetched", hint="try again in a few seconds")
         found = self._found
-        if time.monotonic() - found.at > STALE_SECONDS:
+        if time.monotonic() - found.at > STALE_SECONDS or (id not in found.keys and self._fails):
             raise Unavailable("the keys that sign tokens cannot be fetched", hint="the server's log says why")
         return found.keys.get(id)
 
@@ -118,13 +128,15 @@ class PublicKeys:
             self._waiting.release()
 
     def _run_fetch(self, fetch: threading.Event) -> None:
+        self._fails = True  # unless it ends well
         try:
             keys = read_key_set(anyio.run(_download, self._url))
-            self._found = FetchedKeys(keys, time.monotonic())
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, NotKeys) as error:
             log.warning("the keys that sign tokens cannot be fetched: %s", _cause(error))
         except Exception:
             log.exception("the keys that sign tokens cannot be fetched")
+        else:
+            self._found, self._fails = FetchedKeys(keys, time.monotonic()), False
         finally:
             with self._guard:
                 self._fetch = None
