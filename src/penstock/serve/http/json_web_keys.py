@@ -35,14 +35,14 @@ DEADLINE = 5.0
 MOST_WAITING = 2
 """More calls than these do not wait for a fetch: they hold threads that other calls need."""
 MOST_BYTES = 2**20
-OPTIONS: Mapping[str, bool] = {"verify_iat": False}
+VERIFY_IAT = False
 """When a token was made says nothing about when it is valid (RFC 7519, 4.1.6): a maker whose clock is a second ahead
 would be refused."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 log = logging.getLogger("penstock.serve")
 
 
-class UnknownKey(jwt.InvalidSignatureError):
+class UnknownSigningKey(jwt.InvalidSignatureError):
     """A token names a key that the address does not show."""
 
 
@@ -77,7 +77,7 @@ class PublicKeys:
             raise jwt.InvalidKeyError
         key = self._find(id)
         if key is None:
-            raise UnknownKey
+            raise UnknownSigningKey
         required = ["exp", *(["aud"] if self._audience else []), *(["iss"] if self._issuer else [])]
         found: Mapping[str, object] = jwt.decode(
             text,
@@ -85,7 +85,7 @@ class PublicKeys:
             algorithms=["RS256"],
             audience=self._audience,
             issuer=self._issuer,
-            options={"require": required, **OPTIONS},
+            options={"require": required, "verify_iat": VERIFY_IAT},
         )
         return found
 

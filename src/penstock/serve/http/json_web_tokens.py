@@ -22,7 +22,7 @@ from starlette.requests import Request
 from penstock.deploy.queries.caller_rights import CallerRights
 from penstock.errors import Forbidden, Overloaded
 from penstock.serve.http.access import FindToken, may_read
-from penstock.serve.http.json_web_keys import OPTIONS, PublicKeys, UnknownKey
+from penstock.serve.http.json_web_keys import VERIFY_IAT, PublicKeys, UnknownSigningKey
 from penstock.serve.http.signed_claims import SignedToken, invalid_token, read_claims
 
 LONGEST = 8_192
@@ -31,7 +31,7 @@ MOST_LIMITED = 10_000
 _SHAPE = re.compile(r"eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
 _KEY_SECONDS = 1.0
 _CAUSES: Mapping[type[Exception], str] = {
-    UnknownKey: "its key (`kid`) is not among those that the provider shows",
+    UnknownSigningKey: "its key (`kid`) is not among those that the provider shows",
     jwt.ExpiredSignatureError: "it has expired",
     jwt.ImmatureSignatureError: "it is not valid yet",
     jwt.InvalidAudienceError: "it is for another audience",
@@ -88,8 +88,9 @@ class SignedTokens:
             signer = find(secret) if secret else None
             if signer is None or not signer.allows("admin"):
                 raise invalid_token("this server has no admin token that could have signed it")
-            options = {"require": ["exp"], **OPTIONS}
-            found: Mapping[str, object] = jwt.decode(text, secret, algorithms=["HS256"], options=options)
+            found: Mapping[str, object] = jwt.decode(
+                text, secret, algorithms=["HS256"], options={"require": ["exp"], "verify_iat": VERIFY_IAT}
+            )
             return found
         if algorithm == "RS256" and self._keys is not None:
             return self._keys.decode(text)
