@@ -15,6 +15,7 @@ from deploy.conftest import Running
 from kafka_broker import kafka_or_skip
 from penstock.deploy.ingest.row_files.csv_rows import CsvForm
 from penstock.deploy.ingest.row_files.file_ingestion import ParquetForm
+from penstock.deploy.lifecycle.deployer import DeployOptions
 from penstock.deploy.queries.answers.answer_formats import answer_format
 from penstock.errors import NotFound
 from waiting import wait_until
@@ -162,7 +163,7 @@ def test_a_sink_writes_files_and_a_topic_of_live_unless_another_version_is_named
     assert running.deploy(files).state == "live"
     jobs = running.pipeline.store.jobs
     for pipe, rows_written in (("rf_sink", 3), ("rf_out", 4)):
-        job = running.pipeline.sinks.run(pipe, {})
+        job = running.pipeline.sinks.run(pipe, {}, token="nightly")
         wait_until(lambda id=job.id: not jobs.get(id).is_open, 60, lambda id=job.id: jobs.get(id))  # type: ignore[misc]
         assert (jobs.get(job.id).state, jobs.get(job.id).rows) == ("done", rows_written)
     assert sorted(each.name for each in (running.exports / "2026").iterdir()) == ["part_0.csv", "part_1.csv"]
@@ -180,4 +181,12 @@ def test_a_sink_writes_files_and_a_topic_of_live_unless_another_version_is_named
     seen = "SELECT pipe_name, result, written_rows, service FROM penstock.sinks_ops_log ORDER BY timestamp, pipe_name"
     out = [("rf_out", "ok", written, "kafka") for written in (4, 4, 9)]
     assert sorted(rows(running, seen)) == [*out, ("rf_sink", "ok", 3, "file")]
+    written = sum(each.stat().st_size for each in (running.exports / "2026").iterdir())
+    who = "SELECT pipe_name, token_name, written_bytes FROM penstock.sinks_ops_log WHERE token_name != '' ORDER BY 1"
+    assert rows(running, who) == [("rf_out", "nightly", 4 * len('{"n":0}')), ("rf_sink", "nightly", written)]
     running.pipeline.deployer.discard(str(changed.id))
+    elsewhere = files["rf_sink.pipe"].replace(place, "file:///elsewhere")
+    plan = running.pipeline.deployer.deploy(
+        {**running.files, "rf_sink.pipe": elsewhere}, DeployOptions(check=True)
+    ).plan
+    assert "folder-not-allowed" in [each["code"] for each in plan["problems"]]  # type: ignore[attr-defined]
