@@ -16,12 +16,16 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from http.client import HTTPException
 from time import monotonic as time_now
+from typing import BinaryIO
 from uuid import UUID
 
 import fastavro
+from fastavro import _read_py as reader_in_python
 from fastavro.types import Schema
 
 from penstock.errors import InvalidRequest, Unavailable
@@ -30,6 +34,8 @@ MAGIC = b"\x00"
 PREFIX = struct.Struct(">bI")
 SECONDS = 10.0
 UNKNOWN_SECONDS = 60.0
+MOST_BYTES, PART_BYTES = 16 * 2**20, 2**16
+"""Of an answer of the registry."""
 NOT_FOUND = 404
 _EPOCH_DAY = date(1970, 1, 1)
 
@@ -48,23 +54,26 @@ class RegisteredSchemas:
             raise InvalidRequest("KAFKA_SCHEMA_REGISTRY_URL is no http:// or https:// address")
         self._address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
         self._login = _login_header(parts)
-        self._known: dict[int, Schema] = {}
+        self._known: dict[int, _KnownSchema] = {}
         self._refused: dict[int, tuple[float, str]] = {}
         """When a schema was asked for that is not there, and what was said."""
 
     def read_avro(self, content: bytes) -> bytes:
         """The JSON text of an Avro value. Raises UnreadableMessage, Unavailable."""
         number, body = split_prefix(content)
-        schema, reader = self._schema(number), io.BytesIO(body)
+        known, reader = self._schema(number), io.BytesIO(body)
         try:
-            value = fastavro.schemaless_reader(reader, schema, None)
+            value = known.read(reader, known.schema, None)
+            text = json.dumps(_as_json(value), ensure_ascii=False, allow_nan=False).encode()
+        except UnreadableMessage:
+            raise
         except Exception as error:  # whatever bytes that are not of the schema make of it
             raise UnreadableMessage(f"not Avro of schema {number}: {error!r}"[:300]) from None
         if reader.tell() != len(body):
             raise UnreadableMessage(f"{len(body) - reader.tell()} bytes follow the Avro value of schema {number}")
-        return json.dumps(_as_json(value), ensure_ascii=False, allow_nan=False).encode()
+        return text
 
-    def _schema(self, number: int) -> Schema:
+    def _schema(self, number: int) -> _KnownSchema:
         """The schema of a number. One that there is not is asked for again after UNKNOWN_SECONDS."""
         if number in self._known:
             return self._known[number]
@@ -85,21 +94,56 @@ class RegisteredSchemas:
             request.add_unredirected_header("Authorization", self._login)
         try:
             with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-                return json.load(answer)
+                return json.loads(_read_whole(answer))
         except urllib.error.HTTPError as error:
             if error.code == NOT_FOUND:
                 raise UnreadableMessage(f"the schema registry has no schema {number}") from None
             raise Unavailable(f"the schema registry answers {error.code} for schema {number}") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError, HTTPException) as error:
             raise Unavailable(f"the schema registry gives no schema {number}: {error}") from None
 
 
-def _parse(number: int, found: object) -> Schema:
+@dataclass(frozen=True, slots=True)
+class _KnownSchema:
+    """A schema, and what reads its values."""
+
+    schema: Schema
+    read: Callable[[io.BytesIO, Schema, None], object]
+
+
+def _read_whole(answer: BinaryIO) -> bytes:
+    """An answer of a size that a schema may have, within the time that it may take. Raises OSError, HTTPException."""
+    end, parts = time_now() + SECONDS, list[bytes]()
+    while part := answer.read1(PART_BYTES):  # type: ignore[attr-defined]
+        parts.append(part)
+        if time_now() > end or sum(map(len, parts)) > MOST_BYTES:
+            raise OSError(f"its answer takes more than {SECONDS:.0f} seconds or {MOST_BYTES // 2**20} MiB")
+    return b"".join(parts)
+
+
+def _parse(number: int, found: object) -> _KnownSchema:
+    """The reader in C ends the whole server where values are nested some thousand levels deep, as only those of a
+    schema can be that names itself; the one in Python ends with an error."""
     try:
         assert isinstance(found, dict), "the registry answers with an object"
-        return fastavro.parse_schema(json.loads(found["schema"]))
+        schema = fastavro.parse_schema(json.loads(found["schema"]))
+        is_nested = _names_itself(schema, frozenset())
+        return _KnownSchema(schema, reader_in_python.schemaless_reader if is_nested else fastavro.schemaless_reader)
     except Exception as error:  # whatever a schema of another kind makes of it
         raise UnreadableMessage(f"schema {number} of the registry is not Avro: {error!r}"[:300]) from None
+
+
+def _names_itself(schema: object, within: frozenset[object]) -> bool:
+    """Whether a type that `schema` is in, or that is in it, is named inside of itself."""
+    if isinstance(schema, str):
+        return schema in within
+    if isinstance(schema, list):
+        return any(_names_itself(each, within) for each in schema)
+    if not isinstance(schema, dict):
+        return False
+    own = within | {schema["name"]} if "name" in schema else within
+    inner = [*(each["type"] for each in schema.get("fields", ())), schema.get("items"), schema.get("values")]
+    return any(_names_itself(each, own) for each in [*inner, schema["type"]])
 
 
 def split_prefix(content: bytes) -> tuple[int, bytes]:

@@ -20,6 +20,9 @@ BINARY = "base64:"
 """Before the text of a key or a header that is not UTF-8."""
 
 
+NO_NAMES = "headers whose names are not UTF-8"
+
+
 class TopicMessage(Protocol):
     """A message, as confluent-kafka has it."""
 
@@ -53,7 +56,7 @@ class MessageReader:
             "__partition": message.partition(),
             "__offset": message.offset(),
             "__key": self._key(message.key()),
-            "__headers": _headers(message.headers() or ()),
+            "__headers": _headers(message),
         }
         if kind:  # the message has a time
             columns["__timestamp"] = _moment(milliseconds)
@@ -89,8 +92,13 @@ def _decoder(of: MessageFormat, schemas: RegisteredSchemas | None) -> Callable[[
     return schemas.read_avro
 
 
-def _headers(found: Sequence[tuple[str, bytes | None]]) -> Mapping[str, str]:
-    """Of two headers of one name the last one."""
+def _headers(message: TopicMessage) -> Mapping[str, str] | str:
+    """Of two headers of one name the last one. Names that are not UTF-8 the client cannot give, which raises
+    SystemError: they become a text, which only a version with a column of headers refuses."""
+    try:
+        found = message.headers() or ()
+    except (SystemError, UnicodeDecodeError):
+        return NO_NAMES
     return {name: _text(content) if content is not None else "" for name, content in found}
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler
 
 import fastavro
 import pytest
@@ -16,7 +19,10 @@ from penstock.deploy.connections.registered_schemas import PREFIX, RegisteredSch
 from penstock.deploy.ingest.topics.message_lines import MessageReader, message_reader
 from penstock.errors import InvalidRequest, Unavailable
 from penstock.flow.landing.message import Message, read_message
+from penstock.flow.landing.row_parser import RowParser
 from penstock.model.datasource import MessageFormat
+from penstock.model.manifest import Landing, LandingColumn
+from penstock.parse.column_types import parse_type
 from web_server import WebServer
 
 SCHEMA = {
@@ -43,6 +49,10 @@ VISIT = {
     "ratio": 0.5,
     "raw": b"text",
 }
+
+
+UNREADABLE = (("\ufffd", None),)
+"""Stands for a header whose name is not UTF-8, as clients in C and Go may send it: confluent-kafka 2.16 raises."""
 
 
 @dataclass
@@ -73,6 +83,8 @@ class Sent:
         return self.content
 
     def headers(self) -> Sequence[tuple[str, bytes | None]] | None:
+        if self.of_headers == UNREADABLE:
+            raise SystemError("<method 'headers'> returned a result with an exception set")
         return self.of_headers
 
 
@@ -110,6 +122,19 @@ def test_what_a_message_carries() -> None:
         "__key": "k",
         "__headers": {"a": "base64:/w==", "b": "", "c": "ä"},
     }
+
+
+def test_headers_that_cannot_be_read_are_a_reason_only_where_there_is_a_column_for_them() -> None:
+    content = message_reader(("json_without_schema", "json_without_schema"), None).line(
+        Sent(b'{"id": 1}', of_headers=UNREADABLE)
+    )
+    column = LandingColumn("__headers", "__headers", parse_type("Map(String, String)"), "$.__headers", "map()")
+    with_headers = Landing("s", "t", "with", (column,))
+    without = Landing("s", "t", "without", (LandingColumn("id", "id", parse_type("UInt8"), "$.id", None),))
+    parsed = RowParser([with_headers, without]).parse(content)
+    assert parsed.values == {"id": 1}
+    [(version, [reason])] = parsed.rejects
+    assert (version, "headers whose names are not UTF-8" in reason) == ("with", True)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +181,22 @@ def test_a_value_that_is_not_of_its_schema_has_a_reason(content: bytes, said: st
     assert found.columns["__offset"] == 41
 
 
+def test_a_value_that_is_nested_deeply_is_refused_alone(registry: WebServer) -> None:
+    """The reader in C would end the whole server (a test process too), and again after each start."""
+    inner = {"type": "record", "name": "Inner", "fields": [{"name": "next", "type": ["null", "List"]}]}
+    fields = [{"name": "v", "type": "int"}, {"name": "rest", "type": {"type": "array", "items": inner}}]
+    schema = {"type": "record", "name": "List", "fields": fields}
+    registry.page("/schemas/ids/10", json.dumps({"schema": json.dumps(schema)}).encode())
+    for levels, problem in ((20, None), (300, "not Avro of schema 10"), (100_000, "not Avro of schema 10")):
+        level = b"\x02\x02\x02"  # 1, an array of one record, which has a list
+        content = PREFIX.pack(0, 10) + level * levels + b"\x02\x00" + b"\x00" * levels
+        found = line(Sent(content), "avro", registry)
+        assert (found.problem or "").startswith(
+            f"the value of the message cannot be read: {problem}" if problem else ""
+        )
+        assert (found.problem is None) is (problem is None), (levels, found.problem)
+
+
 def test_a_schema_that_is_not_there_is_not_asked_for_with_each_message(registry: WebServer) -> None:
     schemas = RegisteredSchemas(registry.url("/"))
     for _ in range(3):
@@ -180,6 +221,35 @@ def test_a_registry_that_is_away_is_waited_for(registry: WebServer) -> None:
         line(Sent(avro(VISIT)), "avro", registry)
     with pytest.raises(Unavailable):
         RegisteredSchemas("http://127.0.0.1:9").read_avro(avro(VISIT))
+
+
+@pytest.mark.parametrize("answer", [b"[" * 100_000, b"{", b"\xff", b"7" * 5000])
+def test_an_answer_that_is_no_schema_is_waited_for_or_a_reason(answer: bytes, registry: WebServer) -> None:
+    registry.page("/schemas/ids/7", answer)
+    with pytest.raises((Unavailable, UnreadableMessage)):
+        RegisteredSchemas(registry.url("/")).read_avro(avro(VISIT))
+
+
+def test_a_registry_that_never_ends_its_answer_is_waited_for(
+    registry: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would hold up the end of the server, and every change of a topic."""
+    monkeypatch.setattr("penstock.deploy.connections.registered_schemas.SECONDS", 0.5)
+    is_over = threading.Event()
+
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        with suppress(OSError):
+            while not is_over.wait(0.05):
+                handler.wfile.write(b" ")
+
+    registry.pages["/schemas/ids/7"] = drip
+    try:
+        with pytest.raises(Unavailable, match="more than"):
+            RegisteredSchemas(registry.url("/")).read_avro(avro(VISIT))
+    finally:
+        is_over.set()
 
 
 def test_the_login_of_a_registry_is_in_its_header_and_in_no_error(registry: WebServer) -> None:
