@@ -22,6 +22,7 @@ from penstock.sql.compiler.constants import known_constant
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.bind_once import depends_on_lambda
 from penstock.sql.expr.json_documents import dynamic_hint, key_of
+from penstock.sql.expr.kept_digits import keep_digits
 from penstock.sql.expr.overflow import sum_fits_int64
 from penstock.sql.expr.spark_types import is_fine_time, value_type
 from penstock.sql.expr.typed import TypedSql, as_condition, as_spark, is_null, typed_sql
@@ -171,7 +172,20 @@ def _function_family(name: str) -> str:
 def _aggregate_values(
     tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[TypedSql], extras: _CallExtras
 ) -> TypedSql:
-    """Values to a value, or to a state."""
+    """Values to a value, or to a state, of all digits that they have; where these would not be in a Decimal of its own,
+    but in an array or in a state that is stored, of those that their types say."""
+    named, kept = _typed_aggregate(tr, node, call, list(values), extras), list(map(keep_digits, values))
+    if kept == values or isinstance(named.bare, (t.Array, t.Map, t.Tuple)):
+        return named
+    found = _typed_aggregate(tr, node, call, kept, extras)
+    is_stored = isinstance(named.bare, t.AggregateFunction)
+    return named if is_stored and found.spark != named.spark else replace(found, type=named.type)
+
+
+def _typed_aggregate(
+    tr: Translator, node: exp.Anonymous, call: ParsedAggregate, values: list[TypedSql], extras: _CallExtras
+) -> TypedSql:
+    """Values of these types to a value, or to a state."""
     parameters, over = extras
     tests = [values.pop()] if call.on_condition and values else []
     refuse_dynamic(tr, node, tests, f"the condition of `{call_name(node)}`")

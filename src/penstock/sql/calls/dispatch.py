@@ -28,6 +28,7 @@ from penstock.sql.compiler.translator import NodeHandler, Translator, refuse_int
 from penstock.sql.expr.bind_once import READS_DOCUMENT, bind_document_reads, bind_repeated, depends_on_lambda
 from penstock.sql.expr.fine_times import as_microseconds
 from penstock.sql.expr.json_documents import dynamic_hint, is_json, size_of, string_of, text_of
+from penstock.sql.expr.kept_digits import with_kept_digits
 from penstock.sql.expr.spark_types import FINE_TIME, value_type
 from penstock.sql.expr.typed import NOTHING, NULL, TypedSql, as_spark, integer, is_null, typed_sql
 from penstock.sql.functions.arrays.elements import array_or_map_element
@@ -252,7 +253,7 @@ def _build_call(tr: Translator, node: exp.Anonymous, function: Function, values:
     """The call of values of the right kinds. Raises Refused for a time whose nanoseconds the function would lose."""
     fine = next((value for value in values if value.spark == FINE_TIME and isinstance(value.bare, t.DateTime64)), None)
     if fine is None:
-        built = build_or_refuse(tr, node, lambda: _read_outside_lambdas(function.build(values)))
+        built = build_or_refuse(tr, node, lambda: _read_outside_lambdas(with_kept_digits(values, function.build)))
         return _bind_long_arguments(built, values)
     use = None if any("%f" in str(value.constant) for value in values) else fine_time_use(function.name)
     given = list(map(as_microseconds, values)) if use == "in microseconds" else values

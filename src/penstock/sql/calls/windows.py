@@ -22,6 +22,7 @@ from penstock.sql.compiler.constants import known_integer
 from penstock.sql.compiler.translator import Translator
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.dates import as_common_type
+from penstock.sql.expr.kept_digits import keep_digits
 from penstock.sql.expr.spark_types import missing_value, value_default, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark
 from penstock.sql.syntax.tree import call_name, call_parts
@@ -145,14 +146,14 @@ def _offset_value(tr: Translator, node: exp.Expr, over: OverClause, spark_name: 
     """
     arguments = _read_arguments(tr, node, 1, 3)
     value = tr.translate(arguments[0])
-    of = value.type
+    of = keep_digits(value).type
     distance = _literal_number(tr, node, arguments[1], 0) if len(arguments) > 1 else 1
     default = _default_value(tr, arguments[2], of) if len(arguments) > 2 else missing_value(of)
     spark = value_type(unwrap_type(of))
     if inside == "false":
-        return TypedSql(default, of, spark)
+        return TypedSql(default, value.type, spark)
     sql = f"{spark_name}(CAST({value.sql} AS {value_type(of)}), {distance}, {default}){over.without_frame}"
-    return TypedSql(f"if({inside}, {sql}, {default})" if inside else sql, of, spark)
+    return TypedSql(f"if({inside}, {sql}, {default})" if inside else sql, value.type, spark)
 
 
 def _default_value(tr: Translator, node: exp.Expr, of: Type) -> str:
@@ -169,9 +170,10 @@ def _nth_value(tr: Translator, node: exp.Expr, over: OverClause) -> TypedSql:
     first, second = _read_arguments(tr, node, 2, 2)
     place = _literal_number(tr, node, second, 1)
     value = tr.translate(first)
-    spark = value_type(value.bare)
+    kept = keep_digits(value)
+    spark = value_type(kept.bare)
     sql = f"nth_value({as_spark(value, spark)}, {place}){over.sql}"
-    sql = f"if(count(1){over.sql} >= {place}, {sql}, {missing_value(value.type)})"
+    sql = f"if(count(1){over.sql} >= {place}, {sql}, {missing_value(kept.type)})"
     return TypedSql(sql, value.type, spark)
 
 
@@ -182,9 +184,10 @@ def _value_respecting_nulls(tr: Translator, node: exp.Expr, over: OverClause) ->
         raise tr.refusal(node, "unsupported-syntax", f"RESPECT NULLS of `{name}` is not supported")
     (given,) = _read_arguments(tr, node, 1, 1)
     value = tr.translate(given)
-    spark = value_type(value.bare)
+    kept = keep_digits(value)
+    spark = value_type(kept.bare)
     sql = f"{name}({as_spark(value, spark)}){over.sql}"
-    return TypedSql(f"if(count(1){over.sql} = 0, {value_default(value.type)}, {sql})", value.type, spark)
+    return TypedSql(f"if(count(1){over.sql} = 0, {value_default(kept.type)}, {sql})", value.type, spark)
 
 
 def _read_arguments(tr: Translator, node: exp.Expr, low: int, high: int) -> list[exp.Expr]:

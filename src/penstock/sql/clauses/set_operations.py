@@ -17,6 +17,7 @@ from penstock.sql.clauses.with_clause import add_with_names, names_of_with
 from penstock.sql.compiler.any_join_filters import AnyJoinRows, combine_any_joins
 from penstock.sql.compiler.environment import Environment, SelectOutput, Totals
 from penstock.sql.expr.common_type import supertype
+from penstock.sql.expr.kept_digits import keep_digits
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import TypedSql
 from penstock.sql.operators.literals import cast_all
@@ -106,8 +107,10 @@ def _common_column(environment: Environment, tree: exp.SetOperation, pair: tuple
     if of is None or _has_own_common_type(*(value.bare for value in pair)):
         message = f"{_WORDS[type(tree)]} of {pair[0].type} and {pair[1].type}: there is no common type"
         raise refusal(environment.text, tree.expression, "no-common-type", message, "cast one of them")
-    sparks = {value.spark for value in pair}
-    return TypedSql("", of, pair[0].spark if len(sparks) == 1 else value_type(of))
+    if pair[0].spark == pair[1].spark:
+        return TypedSql("", of, pair[0].spark)
+    kept = supertype([keep_digits(value).type for value in pair])
+    return TypedSql("", of, value_type(of if kept is None else kept))
 
 
 def _has_own_common_type(left: Type, right: Type) -> bool:
@@ -126,7 +129,7 @@ def _cast_part(output: SelectOutput, columns: tuple[tuple[str, TypedSql], ...]) 
         shown.append(
             quote_identifier(name)
             if same
-            else cast_all([TypedSql(quote_identifier(name), own.type, own.spark)], whole.type)[0]
+            else cast_all([TypedSql(quote_identifier(name), own.type, own.spark)], keep_digits(whole).type)[0]
         )
     listed = ", ".join(f"{sql} AS {quote_identifier(name)}" for sql, (name, _) in zip(shown, columns, strict=True))
     return f"(SELECT {listed} FROM ({output.sql}))"

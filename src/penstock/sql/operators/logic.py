@@ -17,6 +17,7 @@ from penstock.model.types import Type, unwrap_type
 from penstock.sql.compiler.translator import Translator, refuse_intervals
 from penstock.sql.expr.common_type import supertype, value_supertype
 from penstock.sql.expr.dates import as_common_type
+from penstock.sql.expr.kept_digits import with_kept_digits
 from penstock.sql.expr.spark_types import value_type
 from penstock.sql.expr.typed import (
     NEVER,
@@ -121,6 +122,10 @@ def _branch_type(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: 
 def choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: list[TypedSql]) -> TypedSql:
     """The value of the first true test, otherwise the last value; all values as their common type. Raises Refused if
     they have none."""
+    return with_kept_digits(values, lambda given: _choose_value(tr, node, tests, given))
+
+
+def _choose_value(tr: Translator, node: exp.Expr, tests: list[TypedSql], values: list[TypedSql]) -> TypedSql:
     units = {value.unit for value in values}
     if len(units) == 1 and None not in units:
         chosen_number = choose_value(tr, node, tests, [replace(value, unit=None) for value in values])
