@@ -132,6 +132,39 @@ def test_what_another_database_computes_otherwise_is_read_there(observed: Observ
     check_exact(observed, found)
 
 
+ADD_STATE = "ALTER TABLE {t} ADD COLUMN state {schema}.severity NOT NULL DEFAULT 'low'"
+
+
+@pytest.mark.parametrize(
+    ("statements", "old_rows"),
+    [
+        ((ADD_STATE, "ALTER TYPE {schema}.severity ADD VALUE 'middle' AFTER 'low'"), {"value": "low"}),
+        ((ADD_STATE, "ALTER TYPE {schema}.severity RENAME VALUE 'low' TO 'least'"), {"value": "least"}),
+        (
+            (ADD_STATE, "ALTER TABLE {t} ALTER state DROP DEFAULT", "ALTER TABLE {t} ALTER state TYPE text"),
+            {"read": True},
+        ),
+        (
+            ("ALTER TABLE {t} ADD state varchar(9) DEFAULT 'a'", "ALTER TABLE {t} ALTER state TYPE varchar(20)"),
+            {"value": "a"},
+        ),
+        (
+            ("ALTER TABLE {t} ADD state int DEFAULT 5", "ALTER TABLE {t} ALTER state TYPE bigint USING state * 2"),
+            {"read": True},
+        ),
+    ],
+    ids=["a label more", "a label renamed", "written anew", "longer", "written anew with other values"],
+)
+def test_a_new_column_whose_type_changes_in_the_same_command(
+    observed: Observed, statements: tuple[str, ...], old_rows: dict[str, object]
+) -> None:
+    """Only where Postgres wrote its rows anew are they to be read again."""
+    found = observed.observe(*statements, one_by_one=True)
+    added = [each["column"] for each in operations(found) if each["op"] == "add_column"]
+    assert [each["old_rows"] for each in added] == [old_rows]  # type: ignore[index]
+    check_exact(observed, found)
+
+
 @pytest.mark.parametrize("setting", ["TimeZone = 'Asia/Tokyo'", "DateStyle = 'SQL, DMY'", "quote_all_identifiers = on"])
 def test_settings_of_the_command_and_of_the_database_change_no_text(
     source: Postgres, connection: SourceConnection, setting: str

@@ -94,8 +94,9 @@ def _addition(column: ReplicatedColumn, forms: Sequence[ReplicatedTable]) -> Add
     was_rewritten = forms[at].relfilenode != forms[at - 1].relfilenode
     was_generated = column.attnum in forms[at - 1].generated
     old = _old_rows(first, is_sure=not (was_rewritten or was_generated or forms[0].is_partitioned))
-    if first.type != column.type and old != OldRowsValue(None):
-        old = OldRowsRead()
+    if first.type != column.type:
+        moved = forms[at].relfilenode != forms[-1].relfilenode or forms[0].is_partitioned
+        old = _retyped(old, first.type, column.type, is_kept=not moved)
     is_set = first.not_null and isinstance(old, OldRowsValue) and old.value is not None
     nullable = not (column.not_null and is_set)
     behind = [each for each in forms[-1].columns if each.attnum < column.attnum]
@@ -115,6 +116,21 @@ def _old_rows(first: ReplicatedColumn, *, is_sure: bool) -> OldRows:
     if first.old_value is not None and first.default is not None and _LITERAL.fullmatch(first.default):
         return OldRowsValue(first.old_value)
     return OldRowsValue(None) if first.old_value is None and is_sure else OldRowsRead()
+
+
+def _retyped(old: OldRows, one: ReplicatedType, other: ReplicatedType, *, is_kept: bool) -> OldRows:
+    """What these rows have once the column is of another type; `is_kept` where Postgres did not write them anew."""
+    if old == OldRowsValue(None):
+        return old
+    if isinstance(old, OldRowsValue) and is_kept:
+        if _is_same_enum(one, other):
+            oids = {each.label: each.oid for each in one.stored.labels or ()}
+            labels = {each.oid: each.label for each in other.stored.labels or ()}
+            if (label := labels.get(oids.get(old.value or "", 0))) is not None:
+                return OldRowsValue(label)
+        elif is_widening(one, other):
+            return old
+    return OldRowsRead()
 
 
 def _later_not_null(added: Sequence[ReplicatedColumn], found: Sequence[Operation]) -> Iterator[Operation]:
