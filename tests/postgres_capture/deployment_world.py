@@ -96,6 +96,8 @@ class World:
         self.development = self._develop_database()
         source.set_up(self.name)
         self.migrations: list[Migration] = []
+        self.delay = timedelta(0)
+        """How long what is dropped is only hidden."""
         self.statement: str | None = None
         """What is observed and Postgres does not have."""
         self.journal, self.stops = SourceJournal(source.connection), StopRecords(source.connection)
@@ -201,7 +203,7 @@ class World:
         catalog = read_catalog(self.source.connection, [self.source.schema])
         state = source_state(catalog, MigrationHistory(tuple(self.migrations)), self.journal.memory())
         now = lambda: datetime.now(timezone.utc)  # noqa: E731
-        return MigrationWork(self.migrations, state, self.journal, self.stops, timedelta(0), now)
+        return MigrationWork(self.migrations, state, self.journal, self.stops, self.delay, now)
 
     def migrate(self) -> None:
         """What the application does behind the gate."""
@@ -230,7 +232,7 @@ class World:
             self.apply(phase)
             self.migrate()
         states = self.work().states([self.side.store])
-        return self.statement is None and all(each.state == "confirmed" for each in states)
+        return self.statement is None and all(each.state in ("confirmed", "hidden") for each in states)
 
     def settle(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Wait until all of it is carried out everywhere."""

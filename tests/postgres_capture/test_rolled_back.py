@@ -4,6 +4,9 @@ is away in the end, nor under the name of another column.
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
 
 from penstock.postgres.capture.status import read_status
@@ -46,6 +49,59 @@ def test_rows_of_before_a_renamed_column_wait_until_the_store_is_rolled_back(sou
         status = lambda: read_status(source.connection, source.name).tables  # noqa: E731
         wait_until(lambda: status()[0].state == "waiting", 60, status)
         assert "has no column for `a`" in str(status()[0].problem)
+        world.work().roll_back([side.store], world.migrations[-1].id, world.journal.end())
+        check_rows(world)
+    finally:
+        world.close()
+
+
+MOOD = "CREATE TYPE {schema}.mood AS ENUM ('sad', 'ok'); {table} ADD m {schema}.mood NOT NULL DEFAULT 'sad'"
+TAKEN_BACK = {
+    "a label": (
+        MOOD,
+        "ALTER TYPE {schema}.mood RENAME VALUE 'sad' TO 'low'",
+        "ALTER TYPE {schema}.mood RENAME VALUE 'low' TO 'sad'",
+        "UPDATE {schema}.{name} SET m = 'sad' WHERE id = 2",
+    ),
+    "not null": (
+        "{table} ADD c int; UPDATE {schema}.{name} SET c = 7",
+        "{table} ALTER c SET NOT NULL",
+        "{table} ALTER c DROP NOT NULL",
+        "UPDATE {schema}.{name} SET c = NULL WHERE id = 2",
+    ),
+}
+"""What there is before, a change, how Postgres takes it back, and a row of before it."""
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        ("a label", ClickHouseSide),
+        ("not null", ClickHouseSide),
+        ("a label", IcebergSide),
+        ("not null", IcebergSide),
+    ],
+)
+def test_values_that_only_the_former_column_holds(
+    source: Source, tmp_path: Path, what: str, kind: type[ClickHouseSide] | type[IcebergSide]
+) -> None:
+    """They wait where the store has no place for them, and behind the rollback it is as Postgres."""
+    side: StoreSide = IcebergSide(tmp_path) if kind is IcebergSide else ClickHouseSide()
+    world = World(source, side)
+    world.delay = timedelta(hours=24)
+    sql = [each.replace("{schema}", source.schema).replace("{name}", world.name) for each in TAKEN_BACK[what]]
+    try:
+        for each in sql[:2]:
+            change(world, each)
+            world.settle()
+        source.wait_until_stored(side.name)
+        for each in sql[2:]:
+            source.run(each.replace("{table}", f"ALTER TABLE {source.schema}.{world.name}"))
+        if kind is ClickHouseSide:
+            status = lambda: read_status(source.connection, source.name).tables[0]  # noqa: E731
+            wait_until(lambda: status().state == "waiting", 60, status)
+        else:
+            source.wait_until_stored(side.name)
         world.work().roll_back([side.store], world.migrations[-1].id, world.journal.end())
         check_rows(world)
     finally:
