@@ -14,7 +14,7 @@ from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.landing_datafile import landing_datafile
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from postgres_capture.conftest import Source
-from postgres_capture.landing_server import InboxPipeline
+from postgres_capture.landing_server import OWN, InboxPipeline
 from postgres_capture.producing import producing
 from waiting import wait_until
 
@@ -73,3 +73,23 @@ def test_a_table_that_is_renamed_and_one_that_is_dropped(source: Source, landing
 def test_what_is_no_table(text: str) -> None:
     with pytest.raises(Exception, match="is no table"):
         table_choice(text, ())
+
+
+def test_rows_whose_composite_type_changes_are_read_again(source: Source, landing: Landing) -> None:
+    """Postgres writes none of them, and each has another text."""
+    source.run("CREATE TYPE {s}.inner AS (a int, b text); CREATE DOMAIN {s}.checked AS {s}.inner")
+    source.run("CREATE TYPE {s}.outer AS (one {s}.checked, n int)")
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY, plain {s}.inner, many {s}.outer[])")
+    source.run("INSERT INTO {s}.one VALUES (1, '(1,x)', ARRAY[ROW(ROW(1,'x'),2)]::{s}.outer[]), (2, NULL, NULL)")
+    source.set_up("one")
+    landing[0].columns["one"] = frozenset({"id", "plain", "many", *OWN})
+    with producing(source.dsn, source.name, PenstockLanding(*landing[1:])):
+        for change in ("inner ADD ATTRIBUTE c int", "outer ADD ATTRIBUTE m int", "inner DROP ATTRIBUTE a"):
+            source.run(f"ALTER TYPE {{s}}.{change}")
+            expected = {(id,): {"id": id, "plain": plain, "many": many} for id, plain, many in texts(source)}
+            found = lambda: landing[0].final("one", ("id",))  # noqa: E731
+            wait_until(lambda: found() == expected, 60, lambda: f"{found()} {expected}")  # noqa: B023
+
+
+def texts(source: Source) -> list[tuple[int, str, str]]:
+    return source.rows("SELECT id, plain::text, many::text FROM {s}.one ORDER BY id")

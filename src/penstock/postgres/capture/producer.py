@@ -185,7 +185,7 @@ class _StreamRun:
             else:
                 self._tables[oid] = TableDelivery(self._context, table)
             if table.files_now not in (None, table.files) and not table.insert_only:
-                log.info("%s was written anew: it is read again", table.name)
+                log.info("%s was written anew, or a composite type of it changed: it is read again", table.name)
                 self._context.records.note_files(table)
         self._descriptions.look(self._tables)
         self._columns.look([each.table for each in self._tables.values()])

@@ -55,9 +55,21 @@ _PROGRESS = ("acknowledged", "published", *delivery_records.TABLES)
 # Captures of before have no column `setup_version`.
 _CAPTURES = f"""SELECT name, id, slot, publication,
   coalesce((pg_catalog.to_jsonb(c) ->> 'setup_version')::int4, 0) FROM {OWN_SCHEMA}.captures c"""
-FILES = """coalesce((SELECT string_agg(p.relid::oid::text || ':' || pg_catalog.pg_relation_filenode(p.relid)::text, ','
-  ORDER BY p.relid::oid) FROM pg_catalog.pg_partition_tree(c.oid) p WHERE p.isleaf), c.relfilenode::text)"""
-"""SQL of the files of a table, whose row of pg_class is `c`: others mean that Postgres wrote all rows anew."""
+_ATTRIBUTES = """WITH RECURSIVE types (oid) AS (
+  SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  UNION SELECT i.oid FROM types o JOIN pg_catalog.pg_type t ON t.oid = o.oid CROSS JOIN LATERAL (
+    SELECT t.typelem WHERE t.typcategory = 'A' UNION ALL SELECT t.typbasetype WHERE t.typtype = 'd'
+    UNION ALL SELECT b.atttypid FROM pg_catalog.pg_attribute b
+      WHERE t.typtype = 'c' AND b.attrelid = t.typrelid AND b.attnum > 0 AND NOT b.attisdropped) i (oid))
+  SELECT ' ' || md5(string_agg(concat_ws(' ', b.attrelid, b.attnum, b.attisdropped), ',' ORDER BY b.attrelid, b.attnum))
+  FROM types o JOIN pg_catalog.pg_type t ON t.oid = o.oid AND t.typtype = 'c'
+    JOIN pg_catalog.pg_attribute b ON b.attrelid = t.typrelid AND b.attnum > 0"""
+FILES = f"""(coalesce((
+    SELECT string_agg(p.relid::oid::text || ':' || pg_catalog.pg_relation_filenode(p.relid)::text, ','
+      ORDER BY p.relid::oid) FROM pg_catalog.pg_partition_tree(c.oid) p WHERE p.isleaf), c.relfilenode::text)
+  || coalesce(({_ATTRIBUTES}), ''))"""
+"""SQL of the files of a table, whose row of pg_class is `c`: others mean that Postgres wrote all rows anew. Behind them
+are the attributes of its composite types: with others every row has another text, though Postgres writes none."""
 
 
 @dataclass(frozen=True, slots=True)
