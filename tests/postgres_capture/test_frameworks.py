@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from datetime import timedelta
@@ -92,6 +93,48 @@ class Migration(migrations.Migration):
 """
 
 
+RAILS_FILES = {
+    "Rakefile": 'require_relative "config/application"\nRails.application.load_tasks\n',
+    "bin/rails": 'APP_PATH = File.expand_path("../config/application", __dir__)\nrequire "rails/commands"\n',
+    "config/environment.rb": 'require_relative "application"\nRails.application.initialize!\n',
+    "config/application.rb": """require "logger"
+require "rails"
+require "active_record/railtie"
+class App < Rails::Application
+  config.root = File.expand_path("..", __dir__)
+  config.eager_load = false
+  config.logger = Logger.new($stderr)
+  config.active_record.dump_schema_after_migration = false
+end
+""",
+    "config/database.yml": """development:
+  url: <%= ENV.fetch("APP_DSN") %>
+  schema_search_path: <%= ENV.fetch("APP_SCHEMA") %>
+""",
+}
+RAILS = {
+    "added": """add_column :{t}, :severity, :integer, null: false, default: 5
+    add_column :{t}, :run, :string, limit: 40, default: Process.pid.to_s
+    change_column_default :{t}, :run, from: nil, to: nil""",
+    "renamed": """rename_column :{t}, :a, :title
+    change_column :{t}, :n, :bigint""",
+    "label": """execute "CREATE TYPE mood AS ENUM ('sad', 'ok')"
+    add_column :{t}, :mood, "mood", null: false, default: "ok"
+    execute "ALTER TYPE mood ADD VALUE 'glad'" """,
+    "filled": """add_column :{t}, :slug, :text
+    execute "UPDATE {t} SET slug = lower(title), mood = 'glad'"
+    change_column_null :{t}, :slug, false
+    remove_column :{t}, :b, :text""",
+}
+RAILS_FILE = """class {name} < ActiveRecord::Migration[6.1]
+  disable_ddl_transaction! if "{name}" == "Label"
+  def up
+    {body}
+  end
+end
+"""
+
+
 class Framework(Protocol):
     """A project of a framework, whose migrations change the table of a world."""
 
@@ -140,7 +183,32 @@ class Django:
         return [sys.executable, "-m", "django", "migrate", "app", until, *options]
 
 
+class Rails:
+    """A project of Rails with Active Record only."""
+
+    def __init__(self, folder: Path, table: str):
+        has_rails = 'require "logger"; require "rails"; require "active_record/railtie"; require "pg"'
+        if shutil.which("ruby") is None or subprocess.run(["ruby", "-e", has_rails], check=False).returncode:
+            pytest.skip("Rails is not there (packages ruby-activerecord, ruby-railties and ruby-pg)")
+        self._folder = folder
+        migrations = {
+            f"db/migrate/{at}_{name}.rb": RAILS_FILE.format(name=name.capitalize(), body=body.replace("{t}", table))
+            for at, (name, body) in enumerate(RAILS.items(), 1)
+        }
+        for name, text in (RAILS_FILES | migrations).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+
+    def command(self, until: str) -> list[str]:
+        version = [*RAILS].index(until) + 1
+        return ["ruby", "-C", str(self._folder), "bin/rails", "db:migrate", f"VERSION={version}"]
+
+
 OPERATIONS = {
+    Rails: [
+        ["add_column", "add_column", "change_type", "rename_column"],
+        ["add_column", "add_column", "drop_column", "set_not_null"],
+    ],
     Alembic: [
         ["add_column", "add_column", "change_type", "rename_column"],
         ["add_column", "add_column", "drop_column", "set_not_null", "set_not_null"],
@@ -152,7 +220,7 @@ OPERATIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", [Alembic, Django])
+@pytest.mark.parametrize("kind", [Alembic, Django, Rails])
 def test_a_framework_migrates_production_behind_the_gate(
     source: Source, tmp_path: Path, kind: type[Framework], monkeypatch: pytest.MonkeyPatch
 ) -> None:
