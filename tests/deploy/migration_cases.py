@@ -164,6 +164,15 @@ def _of_the_edges(number: int) -> dict[str, object]:
     }
 
 
+def _flight(number: int) -> dict[str, object]:
+    """Values at the ends of the ranges of narrower types, and no NULL."""
+    return {
+        "count": (0, 2**16 - 1, number)[number % 3],
+        "day": ("2024-02-29", "1970-01-01", "2149-06-06")[number % 3],
+        "seen": (0, 255, number % 100)[number % 3],
+    }
+
+
 SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "08_from_nullable_with_default": lambda number: {"payload": None} if number % 3 else {},
     "08_from_nullable_by_forward_query": lambda number: {"version": None} if number < FIRST else {},
@@ -188,11 +197,8 @@ SPECIAL: Mapping[str, Callable[[int], dict[str, object]]] = {
     "82_defaults_of_stored_columns": lambda number: (
         {"name": f"n{number}", "twice": number, "hour": 1} if number % 2 else {"name": ABSENT}
     ),
-    "87_types_that_hold_what_is_stored": lambda number: {
-        "count": (0, 2**16 - 1, number)[number % 3],
-        "day": ("2024-02-29", "1970-01-01", "2149-06-06")[number % 3],
-        "seen": (0, 255, number % 100)[number % 3],
-    },
+    "87_types_that_hold_what_is_stored": _flight,
+    "88_views_over_columns_without_null": _flight,
     "16_landing_type_that_one_view_reads": lambda number: {"action": ("page_hit", "click", "scroll")[number % 3]},
 }
 """What is different in the rows of some folders."""

@@ -79,7 +79,7 @@ GROUPS = {
         "74_array_joins_of_other_rows",
         "74_finer_times_beside_array_join",
     ),
-    "stored types": ("87_types_that_hold_what_is_stored",),
+    "stored values": ("87_types_that_hold_what_is_stored", "88_views_over_columns_without_null"),
     "of other tables": ("72_rows_of_other_tables",),
     "views": (
         "07_to_nullable",

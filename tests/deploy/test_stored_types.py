@@ -99,7 +99,7 @@ def test_a_null_that_comes_after_the_plan_ends_the_deployment(
     with posted_after_the_plan(running, monkeypatch, "late", flight(1, carrier=None)):
         failed = running.attempt(new)
     assert failed.state == "failed"
-    assert "not every value of `carrier` is known to be one of its new type any more" in str(failed.error)
+    assert "what was proved of the values of `carrier` is not known of every row any more" in str(failed.error)
     assert rows(running, "late") == [(0, "a", 100), (1, None, 101)]
     running.pipeline.deployer.discard(str(failed.id))
     with pytest.raises(InvalidProject) as refused:
@@ -128,3 +128,46 @@ def test_a_target_may_have_what_is_gone_from_its_source(running: Running) -> Non
     planned = running.strategies(made)
     assert (planned["gone"], planned["gone_seen"]) == ("in_place", "recompute")
     assert rows(running, "gone_seen") == [(0, "a")]
+
+
+def test_a_view_that_cares_for_null_keeps_the_rows_that_were_made_without(running: Running) -> None:
+    old = {
+        "care.datasource": landing("Nullable(String)"),
+        "care_seen.datasource": TARGET.format("Nullable(String)"),
+        "care_mv.pipe": view("care WHERE id < 90", "care_seen"),
+    }
+    running.deploy(old)
+    running.post("care", [flight(0), flight(1)])
+    care = "NODE rows\nSQL >\n    SELECT id, ifNull(carrier, 'none') AS carrier FROM care WHERE id < 90\n"
+    staged = running.deploy({"care_mv.pipe": f"{care}TYPE materialized\nDATASOURCE care_seen\n"}, promote=False)
+    assert running.strategies(staged)["care_seen"] == "reuse"
+    assert "no row of `care` has NULL in `carrier`: Iceberg counts 0 in 1 file" in reason(staged.plan, "care_seen")
+    running.post("care", [flight(2, carrier=None)])
+    assert rows(running, "care_seen", "staging") == [(0, "a"), (1, "b"), (2, "none")]
+    assert rows(running, "care_seen") == [(0, "a"), (1, "b"), (2, None)]
+    running.promote()
+    without = view("care WHERE carrier IS NOT NULL AND id < 90", "care_seen")
+    made = running.deploy({"care_mv.pipe": without}, destructive=True)
+    assert running.strategies(made)["care_seen"] != "reuse", "now there is one"
+    assert rows(running, "care_seen") == [(0, "a"), (1, "b")]
+
+
+def test_a_null_that_comes_after_the_plan_of_a_view(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = {
+        "raced.datasource": landing("Nullable(String)"),
+        "raced_seen.datasource": TARGET.format("Nullable(String)"),
+        "raced_mv.pipe": view("raced", "raced_seen"),
+    }
+    running.deploy(old)
+    running.post("raced", [flight(0)])
+    new = {"raced_mv.pipe": view("raced WHERE carrier IS NOT NULL", "raced_seen")}
+    with posted_after_the_plan(running, monkeypatch, "raced", flight(1, carrier=None)):
+        failed = running.attempt(new)
+    assert failed.state == "failed"
+    assert "what was proved of the values of `carrier` is not known of every row any more" in str(failed.error)
+    running.pipeline.deployer.discard(str(failed.id))
+    running.catch_up()
+    assert rows(running, "raced_seen") == [(0, "a"), (1, None)]
+    made = running.deploy(new, destructive=True)
+    assert running.strategies(made)["raced_seen"] != "reuse"
+    assert rows(running, "raced_seen") == [(0, "a")]

@@ -131,3 +131,119 @@ def test_a_forward_query_says_itself_what_becomes_of_rows() -> None:
     assert made.errors == ()
     assert made.resources[0].strategy == "bridge"
     assert not any(isinstance(step, Activate) and step.claims for step in made.steps)
+
+
+# --------------------------------------------------------------------------------------- what views read
+
+TARGET = "SCHEMA >\n    `id` UInt32,\n    `x` {}\n\nENGINE MergeTree\nENGINE_SORTING_KEY id\n"
+NO_NULL = StoredColumn(9, 0)
+
+
+def view(sql: str) -> str:
+    return f"NODE rows\nSQL >\n    {sql}\nTYPE materialized\nDATASOURCE seen\n"
+
+
+def seen_of(
+    before: dict[str, str], after: dict[str, str], known: dict[str, StoredValues], shortened: bool = False
+) -> tuple[str, list[tuple[str, str, bool]]]:
+    """The strategy of `seen`, and the claims of the plan: table, column, and whether gone rows count."""
+    old, new = load_files(before).project, load_files(after)
+    assert not new.errors, [str(each) for each in new.errors]
+    first = make_plan(None, old, PlanOptions("d1"))
+    whole = {f"{name}__d1": replace(each, is_whole=not shortened) for name, each in known.items()}
+    live = replace(Live(old, first.manifest, {}), stored_values=whole.get)
+    made = make_plan(live, new.project, PlanOptions("d2", True))
+    assert made.errors == (), [str(each) for each in made.errors]
+    claims = [claim for step in made.steps if isinstance(step, Activate) for claim in step.claims]
+    resource = made.resource("seen")
+    assert resource is not None
+    return resource.strategy, sorted((each.table, each.column, each.whole) for each in claims)
+
+
+def files(type: str, sql: str, target: str = "Nullable(String)", engine: str = "MergeTree") -> dict[str, str]:
+    return {
+        "events.datasource": source(type, engine=engine),
+        "seen.datasource": TARGET.format(target),
+        "seen_mv.pipe": view(sql),
+    }
+
+
+PLAIN, FILLED_SQL = "SELECT id, x FROM events", "SELECT id, ifNull(x, '') AS x FROM events"
+EVENTS = {"events": StoredValues(3, {"x": NO_NULL})}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, ifNull(x, '') AS x FROM events WHERE id > 3",
+        "SELECT id, x FROM events WHERE id > 3 AND x IS NOT NULL",
+        "SELECT id, coalesce(x, 'a', 'b') AS x FROM (SELECT * FROM events) WHERE NOT isNull(x) AND id > 3",
+        "SELECT id, assumeNotNull(x) AS x FROM events WHERE id > 3",
+    ],
+)
+def test_what_a_view_does_with_null_is_nothing_where_there_is_none(sql: str) -> None:
+    before, after = files("Nullable(String)", f"{PLAIN} WHERE id > 3"), files("Nullable(String)", sql)
+    proved = ("reuse", [("events__d1", "x", True)])
+    assert seen_of(before, after, EVENTS) == proved
+    assert seen_of(after, before, EVENTS) == proved
+    assert seen_of(before, after, EVENTS, shortened=True)[0] != "reuse"
+    assert seen_of(after, before, EVENTS, shortened=True) == ("recompute", [])
+    assert seen_of(before, after, {"events": StoredValues(3, {"x": StoredColumn(9, 1)})})[0] != "reuse"
+
+
+def test_metadata_is_read_only_where_it_could_help() -> None:
+    asked: list[str] = []
+    before = files("Nullable(String)", f"{PLAIN} WHERE id > 3")
+    old = load_files(before).project
+    first = make_plan(None, old, PlanOptions("d1"))
+    live = replace(Live(old, first.manifest, {}), stored_values=asked.append)
+    for sql in ("SELECT id, upper(x) AS x FROM events", "SELECT id, ifNull(x, '') AS x FROM events WHERE id > 4"):
+        make_plan(live, load_files(files("Nullable(String)", sql)).project, PlanOptions("d2", True))
+    assert asked == []
+    sql = "SELECT id, ifNull(x, '') AS x FROM events WHERE id > 3"
+    make_plan(live, load_files(files("Nullable(String)", sql)).project, PlanOptions("d2", True))
+    assert asked == ["events__d1"]
+
+
+@pytest.mark.parametrize("engine", ["ReplacingMergeTree", "SummingMergeTree"])
+def test_an_engine_that_drops_rows_tells_nothing_of_what_views_have_read(engine: str) -> None:
+    before = files("Nullable(String)", PLAIN, engine=engine)
+    after = files("Nullable(String)", FILLED_SQL, engine=engine)
+    assert seen_of(before, after, EVENTS) == ("recompute", [])
+
+
+def test_a_view_that_needs_no_care_for_null_any_more() -> None:
+    """The source gets a type without NULL, and the view says no longer what stands in its place."""
+    before, after = files("Nullable(String)", FILLED_SQL, "String"), files("String", PLAIN, "String")
+    claims = [("events__d1", "x", False), ("events__d1", "x", True)]
+    assert seen_of(before, after, EVENTS) == ("reuse", claims)
+    assert seen_of(before, after, EVENTS, shortened=True) == ("recompute", claims[:1])
+
+
+def test_a_view_that_reads_the_rest_of_an_aggregate_differs() -> None:
+    """`nullIf` makes a NULL of a value, whatever is stored."""
+    before = files("Nullable(String)", "SELECT id, nullIf(x, 'a') AS x FROM events")
+    after = files("Nullable(String)", "SELECT id, ifNull(nullIf(x, 'a'), '') AS x FROM events")
+    assert seen_of(before, after, EVENTS) == ("recompute", [])
+
+
+def test_a_target_is_proved_by_its_own_rows() -> None:
+    before, after = files("Nullable(String)", PLAIN), files("String", PLAIN, "String")
+    both = {**EVENTS, "seen": StoredValues(2, {"x": NO_NULL})}
+    assert seen_of(before, after, both) == ("reuse", [("events__d1", "x", False), ("seen__d1", "x", False)])
+    assert seen_of(before, after, EVENTS)[0] == "recompute"
+    gone = {**EVENTS, "seen": StoredValues(2, {"x": StoredColumn(9, 1)})}
+    assert seen_of(before, after, gone)[0] == "recompute"
+
+
+def test_a_column_that_is_added_below_a_proved_source_is_computed() -> None:
+    before, after = files("Nullable(String)", PLAIN), files("String", "SELECT id, x, upper(x) AS u FROM events")
+    after["seen.datasource"] = TARGET.format("Nullable(String),\n    `u` String")
+    assert seen_of(before, after, {**EVENTS, "seen": StoredValues(2, {"x": NO_NULL})})[0] == "recompute"
+
+
+def test_a_join_may_make_null_of_what_has_none() -> None:
+    sides = "events AS e FULL JOIN events AS f ON e.id = f.id + 1"
+    before = files("Nullable(String)", f"SELECT e.id AS id, e.x AS x FROM {sides}")
+    after = files("Nullable(String)", f"SELECT e.id AS id, ifNull(e.x, '') AS x FROM {sides}")
+    assert seen_of(before, after, EVENTS)[0] == "recompute"

@@ -129,8 +129,8 @@ def _refuse_unproved(warehouse: Warehouse, claim: StoredClaim) -> None:
     relies on. Later rows are stored by the rules of the next version."""
     if not claim.is_proved_by(warehouse.stored_values(claim.table)):
         raise Conflict(
-            f"rows came into `{claim.source}` after the deployment was planned: not every value of `{claim.name}` is"
-            " known to be one of its new type any more",
+            f"rows of `{claim.source}` came or went after the deployment was planned: what was proved of the values of"
+            f" `{claim.name}` is not known of every row any more",
             hint="deploy again: the plan is made anew",
         )
 

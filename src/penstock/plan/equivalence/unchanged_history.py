@@ -238,18 +238,23 @@ def pair_equal_views(live: Sequence[View], after: Sequence[View]) -> ViewPairs:
     """Pairs the views into one table by what they do, in all their columns and for all rows to come."""
     fields = sorted({field for view in (*live, *after) for field in view.fields})
     content_of = content_function(live, after)
-    paired = _pair_by_parts(live, after, fields, NO_VALUES) if content_of is view_content else None
+    paired = _pair_by_parts(live, after, fields, (NO_VALUES, NO_VALUES)) if content_of is view_content else None
     if paired is not None:
         return paired
     return pair_views(*([(view, content_of(canonical_view(view))) for view in side] for side in (live, after)))
 
 
 def pair_projected_views(
-    live: Sequence[View], after: Sequence[View], fields: Sequence[str], known: KnownValues = NO_VALUES
+    live: Sequence[View],
+    after: Sequence[View],
+    fields: Sequence[str],
+    known: KnownValues = NO_VALUES,
+    known_in_live: KnownValues = NO_VALUES,
 ) -> ViewPairs:
     """The live views and the new ones, paired by what they compute for some physical columns. `known` are values that
-    columns of the triggers have in all rows of history."""
-    paired = _pair_by_parts(live, after, fields, known) if _has_comparable_parts(live, after) else None
+    columns of the triggers have in all rows of history, by their names in the next version or in the live one."""
+    values = (known_in_live, known)
+    paired = _pair_by_parts(live, after, fields, values) if _has_comparable_parts(live, after) else None
     if paired is not None:
         return paired
     content_of, columns = content_function(live, after), widened_columns(live, after)
@@ -258,14 +263,17 @@ def pair_projected_views(
         bounded = drop_redundant_bounds(project_view(view, sorted(fields)), columns)
         return content_of(drop_unused_source_columns(canonical_view(bounded, values)))
 
-    return pair_views([(view, content(view, {})) for view in live], [(view, content(view, known)) for view in after])
+    return pair_views(
+        [(view, content(view, known_in_live)) for view in live], [(view, content(view, known)) for view in after]
+    )
 
 
 def _pair_by_parts(
-    live: Sequence[View], after: Sequence[View], fields: Sequence[str], known: KnownValues
+    live: Sequence[View], after: Sequence[View], fields: Sequence[str], known: tuple[KnownValues, KnownValues]
 ) -> ViewPairs | None:
     """The views paired by their parts; None where one has none."""
-    parts = [(view, view_parts(view, values)) for side, values in ((live, NO_VALUES), (after, known)) for view in side]
+    sides = zip((live, after), known, strict=True)
+    parts = [(view, view_parts(view, values)) for side, values in sides for view in side]
     contents = [(view, each.of(fields)) for view, each in parts if each is not None]
     return pair_views(contents[: len(live)], contents[len(live) :]) if len(contents) == len(parts) else None
 
@@ -291,6 +299,18 @@ def _cached_projection(view: View, fields: tuple[str, ...]) -> View:
     present = tuple(field for field in fields if field in outputs)
     sql = _pruned(view.sql, tuple(outputs[field] for field in present))
     return drop_unused_source_columns(replace(view, sql=sql, fields=present))
+
+
+def columns_of_triggers(views: Iterable[View]) -> Mapping[str, frozenset[str]]:
+    """By data source, the columns that views read of their triggers; all of a view whose columns are not known."""
+    found: dict[str, frozenset[str]] = {}
+    for view in views:
+        facts, trigger = query_facts(view.sql), view.trigger
+        names = frozenset(column.name for column in trigger.binding.columns)
+        if trigger.placeholder not in facts.lineage.whole:
+            names &= facts.columns_read.get(trigger.placeholder, frozenset())
+        found[trigger.binding.name] = found.get(trigger.binding.name, frozenset()) | names
+    return found
 
 
 def drop_unused_source_columns(view: View) -> View:

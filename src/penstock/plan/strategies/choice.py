@@ -67,6 +67,9 @@ class StrategyInputs:
     filtered: FilteredRows | str | None = None
     """The stored rows that its changed view gives, or why they are not known; None where that is not asked."""
 
+    never_null: tuple[Proof, ...] = ()
+    """What the pairs of `same_history` need to be known of what the views read."""
+
     @property
     def has_views(self) -> bool:
         """Whether views write the table, or wrote it in the live version."""
@@ -74,9 +77,9 @@ class StrategyInputs:
 
     @property
     def proofs(self) -> tuple[Proof, ...]:
-        """Why columns hold what is stored, although their types do not hold every value of live."""
+        """What Iceberg's statistics prove of stored values, so that these can stay."""
         rolled = self.rolled.proofs if isinstance(self.rolled, RolledUp) else ()
-        return (*self.placement.proofs, *rolled)
+        return (*self.placement.proofs, *rolled, *self.never_null)
 
     @property
     def forward_compiles(self) -> bool:

@@ -6,7 +6,7 @@ there is an outcome, so the problems of the data sources downstream are found to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +15,7 @@ from typing_extensions import assert_never
 from penstock.errors import Problem
 from penstock.model.datasource import Column, DataSource
 from penstock.model.manifest import BoundColumn
+from penstock.model.stored_values import StoredClaim
 from penstock.model.types import String, is_nullable, unwrap_type
 from penstock.plan.diff.changes import EngineChanged, SortingKeyChanged, join_words, rows_text
 from penstock.plan.diff.forward_columns import read_forward_query
@@ -25,6 +26,7 @@ from penstock.plan.equivalence.composed_views import ComposedHistory
 from penstock.plan.equivalence.stored_functions import RolledUp
 from penstock.plan.equivalence.unchanged_history import (
     columns_computed_as_live,
+    columns_of_triggers,
     columns_stored_as_live,
     pair_equal_views,
     pair_projected_views,
@@ -34,7 +36,7 @@ from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.change_problems import change_problems
 from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
 from penstock.plan.strategies.composed_history import find_composed_history
-from penstock.plan.strategies.costs import StrategyAlternative, ViewsFromBeginning
+from penstock.plan.strategies.costs import Cost, StrategyAlternative, ViewsFromBeginning
 from penstock.plan.strategies.deletion_protection import (
     UNPROTECT,
     is_loss_refused,
@@ -68,8 +70,13 @@ from penstock.plan.tables.column_placement import (
 from penstock.plan.tables.forward_query_hint import suggest_forward_query
 from penstock.plan.tables.other_table import OtherTable
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
+from penstock.plan.tables.stored_claims import Proof
+from penstock.sql.analysis.canonical_query import NEVER_NULL
 from penstock.sql.spark_text import replace_columns
 from penstock.sql.stored_types import spark_type
+
+_MOST_SPARED = 16
+"""Of so many claims it is asked at most whether one of them can be spared."""
 
 
 def plan_datasource(context: PlanningContext, name: str) -> PlannedDataSource:
@@ -133,6 +140,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
     name, placement = transition.new.name, transition.placement
     feeding = _compare_views(context, transition, placement)
     found = _pair_by_history(context, transition, placement, feeding)
+    proofs: tuple[Proof, ...] = ()
     rolled = None
     if found is None and not feeding.unchanged and before.running.views:
         rolled = find_rolled_up(context, before)
@@ -141,16 +149,15 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         placement = transition.placement
         feeding = _compare_views(context, transition, placement)
         found = _with_actual_bindings(ViewPairs(((feeding.new[0], rolled.live),)), feeding) if feeding.new else None
-    composed = None
-    if found is None and isinstance(rolled, str):
-        composed = find_composed_history(context, transition, placement)
-    other = None
-    if found is None and isinstance(composed, str) and transition.forward is None:
-        other = find_other_table(context, transition.new)
+    is_open = found is None and isinstance(rolled, str)
+    composed = find_composed_history(context, transition, placement) if is_open else None
+    is_open = isinstance(composed, str) and transition.forward is None
+    other = find_other_table(context, transition.new) if is_open else None
     if isinstance(composed, ComposedHistory):
         found = _with_actual_bindings(ViewPairs(((feeding.new[0], composed.live),)), feeding) if feeding.new else None
     filtered = find_filtered(context, before, placement) if isinstance(composed, str) else None
-    views = (*(view for view, _ in feeding.kept), *feeding.new)
+    if found is None and not isinstance(other, OtherTable):
+        found, proofs = _pair_where_never_null(context, transition, placement, feeding)
     unclear, stays = context.has_failed_feeder(name), feeding.unchanged or found is not None
     merged = _other_merging(transition, placement) if stays and _can_compute_all(context, transition.new) else ""
     return StrategyInputs(
@@ -159,7 +166,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         feeding=feeding,
         same_history=found,
         changes=context.changes_of(name),
-        recompute_cost=ViewsFromBeginning(views) if not unclear else None,
+        recompute_cost=_cost_of_all(feeding) if not unclear else None,
         added_cost=ViewsFromBeginning(found.new) if found is not None and not unclear else None,
         causes=(*find_causes(context, name, feeding), *([merged] if merged else [])),
         moved_sources=() if unclear else context.moved_sources(name),
@@ -171,8 +178,13 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         rolled=rolled,
         composed=composed,
         filtered=filtered,
+        never_null=proofs,
         other=other,
     )
+
+
+def _cost_of_all(feeding: ViewPairs) -> Cost:
+    return ViewsFromBeginning((*(view for view, _ in feeding.kept), *feeding.new))
 
 
 def _other_merging(transition: DataSourceTransition, placement: ColumnPlacement) -> str:
@@ -214,6 +226,40 @@ def _pair_by_history(
     fields = tuple(column.physical for column in place.columns if column.name not in transition.derived)
     paired = pair_projected_views(transition.running.views, views, fields, context.known_values(transition.new.name))
     return _with_actual_bindings(paired, feeding) if paired.kept and not paired.ended else None
+
+
+def _pair_where_never_null(
+    context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement, feeding: ViewPairs
+) -> tuple[ViewPairs | None, tuple[Proof, ...]]:
+    """The views paired by the history that they compute of rows without NULL, and the proofs that these are all; None
+    unless they compute all live rows, or where that is known without proofs."""
+    name, fits = transition.new.name, not placement.blocked and not placement.bridged
+    if feeding.unchanged or not transition.running.views or not fits or transition.forward is not None:
+        return None, ()
+    place = live_target(transition, placement)
+    views = build_views_into(context, place, "beginning", context.history_binding)
+    fields = tuple(column.physical for column in place.columns if column.name not in transition.derived)
+    read = columns_of_triggers((*transition.running.views, *views))
+    values = context.known_values(name)
+
+    def pair(claims: Sequence[StoredClaim]) -> ViewPairs | None:
+        never: dict[str, dict[str, str]] = {}
+        for each in claims:
+            never.setdefault(each.source, {})[each.name] = NEVER_NULL
+        known = {source: {**values.get(source, {}), **never.get(source, {})} for source in {*values, *never}}
+        paired = pair_projected_views(transition.running.views, views, fields, known, never)
+        return paired if paired.kept and paired.unchanged else None
+
+    sources = sorted(read.keys() & context.done.keys())
+    claims = [each for source in sources for each in context.claims_of_no_null(source) if each.name in read[source]]
+    paired = pair(claims) if claims else None  # before metadata is read
+    if paired is None:
+        return None, ()
+    for each in claims[:_MOST_SPARED]:  # what is not needed must not end the deployment
+        without = [other for other in claims if other is not each]
+        claims = without if pair(without) is not None else claims
+    proofs = tuple(proof for each in claims if (proof := context.prove(each)) is not None)
+    return (_with_actual_bindings(paired, feeding), proofs) if len(proofs) == len(claims) else (None, ())
 
 
 def _with_actual_bindings(paired: ViewPairs, feeding: ViewPairs) -> ViewPairs:

@@ -6,7 +6,7 @@ Invariant: it holds everything that its data source adds to the manifest and to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from penstock.errors import Problem
@@ -15,13 +15,16 @@ from penstock.model.manifest import Binding, Flow, Meet, Table, View
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
 from penstock.model.stored_values import StoredClaim, StoredValues
+from penstock.model.types import is_nullable
 from penstock.plan.compiled_project import CompiledProject
 from penstock.plan.diff.changes import Change
 from penstock.plan.diff.project_queries import reads_of_view
+from penstock.plan.diff.ttl_and_final import keeps_no_rows
 from penstock.plan.plan import MOVING, HiddenRows, Live, PlanOptions, ResourcePlan
 from penstock.plan.steps import CheckRows, Clone, Step
 from penstock.plan.strategies.costs import PlannedCosts
 from penstock.plan.tables.running_datasource import RunningDataSource, find_running
+from penstock.plan.tables.stored_claims import Proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,27 @@ class PlanningContext:
         """What Iceberg's statistics say of the values of a live table; None where they cannot be asked."""
         return self.live.stored_values(table) if self.live.stored_values is not None else None
 
+    def claims_of_no_null(self, name: str) -> Iterator[StoredClaim]:
+        """Of each column of a data source that may be NULL in live, and has its live values: that no row of history has
+        NULL in it, nor had one that is gone."""
+        running, new = self.running(name), self.project.datasource(name)
+        if running is None or new is None or running.source.name != name or keeps_no_rows(running.source, new):
+            return
+        shown, table = self.history_binding(name), running.table.id
+        if shown.table != table or running.source.engine.name != "MergeTree":
+            return
+        for column in running.source.columns:
+            live, after = running.binding.column(column.name), shown.column(column.name)
+            if live is None or after is None or not is_nullable(column.type):
+                continue
+            if after.physical == live.physical and live.before is None and after.before is None:
+                yield StoredClaim(name, column.name, table, live.physical, never_null=True, whole=True)
+
+    def prove(self, claim: StoredClaim) -> Proof | None:
+        """The proof of a claim; None where there is none."""
+        stored = self.stored_values(claim.table)
+        return Proof(claim, stored.files) if stored is not None and claim.is_proved_by(stored) else None
+
     def add(self, name: str, outcome: PlannedDataSource) -> None:
         """Add one more planned data source."""
         self.done[name] = outcome
@@ -111,7 +135,7 @@ class PlanningContext:
         """Whether a view into a data source reads one with a column whose new type holds the values that are stored,
         and not every one that live may have had: it tells less of the rows that were made of it."""
         reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
-        return any(self.done[each].claims for each in reads)
+        return any(claim.source == each for each in reads for claim in self.done[each].claims)
 
     def can_resume(self, view: View, live: View) -> bool:
         """Whether the cursor of a live view is valid for the new view: both read the same table, or the new one reads a

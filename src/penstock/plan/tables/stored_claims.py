@@ -86,14 +86,19 @@ def _range(have: Type, want: Type) -> tuple[int, int] | None:
 
 
 def proofs_text(proofs: Sequence[Proof]) -> str:
-    """The claims about one data source and what proves them, as a part of a sentence; empty if there are none."""
-    if not proofs:
-        return ""
-    source, count = proofs[0].claim.source, proofs[0].files
+    """The claims and what proves them, as a part of a sentence; empty if there are none."""
+    by_source: dict[str, list[Proof]] = {}
+    for each in proofs:
+        by_source.setdefault(each.claim.source, []).append(each)
+    return "; ".join(_proofs_of_one(source, found) for source, found in by_source.items())
+
+
+def _proofs_of_one(source: str, proofs: Sequence[Proof]) -> str:
+    count = proofs[0].files
     if not count:
         return f"`{source}` has no row yet"
     files = f"{count:,} file{'' if count == 1 else 's'}"
-    nulls = join_words(f"`{each.claim.name}`" for each in proofs if each.claim.never_null)
+    nulls = join_words(dict.fromkeys(f"`{each.claim.name}`" for each in proofs if each.claim.never_null))
     counted = f"no row of `{source}` has NULL in {nulls}: Iceberg counts 0 in {files}" if nulls else ""
     ranges = join_words(f"`{each.claim.name}` {each.values}" for each in proofs if each.values)
     found = f"Iceberg has {ranges} in {files} of `{source}`" if ranges else ""
