@@ -6,6 +6,7 @@ publishing it again changes nothing; nothing is written outside of the folders t
 
 from __future__ import annotations
 
+import errno
 import filecmp
 import os
 import shutil
@@ -19,8 +20,9 @@ from penstock.deploy.connections.bucket_connection import connected_bucket
 from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.external.buckets.s3_objects import object_address, signed_request
 from penstock.deploy.external.paths.allowed_folders import AllowedFolders
+from penstock.deploy.external.paths.disk_errors import AWAY_ERRNOS
 from penstock.deploy.external.web_client import UnreadableSource, WebClient
-from penstock.errors import Conflict, Failed, Forbidden, InvalidRequest, StorageFull, Unavailable
+from penstock.errors import Conflict, Failed, Forbidden, InvalidRequest, PenstockError, StorageFull, Unavailable
 from penstock.flow.inbox.writer import DISK_FULL_ERRNOS
 from penstock.lake.storage.durable_writes import sync_folder
 from penstock.model.pipe import FileStrategy
@@ -55,7 +57,7 @@ class FolderDestination:
         return self._path(name).exists()
 
     def publish(self, name: str, content: Path, strategy: FileStrategy) -> None:
-        """Raises Conflict if another file has the name, and it is not to be replaced; StorageFull, Failed."""
+        """Raises Conflict if another file has the name and is not to be replaced; StorageFull, Unavailable, Failed."""
         path = self._path(name)
         try:
             self._make_folders(path.parent)
@@ -71,7 +73,7 @@ class FolderDestination:
             sync_folder(path.parent)
         except OSError as error:
             said = f"{path.name[:MOST_SHOWN]} cannot be written: {error.strerror or error}"
-            raise (StorageFull if error.errno in DISK_FULL_ERRNOS else Failed)(said) from error
+            raise _error_of_disk(error)(said) from error
 
     def _path(self, name: str) -> Path:
         path = self._folder / name
@@ -97,6 +99,13 @@ class FolderDestination:
             shutil.copyfileobj(source, file, 2**20)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _error_of_disk(error: OSError) -> type[PenstockError]:
+    """Whether a file that cannot be written now may be later."""
+    if error.errno in DISK_FULL_ERRNOS:
+        return StorageFull
+    return Unavailable if error.errno in AWAY_ERRNOS or error.errno == errno.EIO else Failed
 
 
 def _link_new(fresh: Path, path: Path) -> None:

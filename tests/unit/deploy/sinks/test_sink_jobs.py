@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
+import os
+import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -476,6 +479,41 @@ def test_a_run_waits_behind_one_that_writes_to_the_same_place_and_no_other_does(
 
 def full_disk(*asked: object) -> object:
     raise StorageFull("the disk of the inbox has too little room for the rows of a sink")
+
+
+def test_a_disk_of_the_network_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    kind = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE {country}\n")
+    link, calls = os.link, list[int]()
+
+    def stale(source: str, target: str) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", stale)
+    with server(tmp_path, kind, DISK, sinks=allowed(out)) as running:
+        waits = running.run()
+        assert waits.state == "appending"
+        assert "Stale file handle" in json.dumps(waits.error)
+        assert goes_on(running, waits)
+        assert running.jobs.get(waits.id).state == "done"
+    assert sorted(tree(out)) == ["DE.csv", "NULL.csv", "a%2F..%2Fb.csv"]
+
+
+def test_how_long_a_message_may_be_is_said_by_the_brokers(tmp_path: Path) -> None:
+    broker = kafka_or_skip()
+    for most, state in ((5_000_000, "done"), (1_000_000, "failed")):
+        topic = broker.make_topic(config={"max.message.bytes": str(most)})
+        kind, connection = topic_sink(broker, topic)
+        folder = tmp_path / state
+        folder.mkdir()
+        with server(folder, kind, connection) as running:
+            running.reader.rows = [(1, random.Random(1).randbytes(1_500_000).hex(), date(2026, 1, 1))]
+            job = running.sinks.run("s", {})
+            wait_until(lambda: goes_on(running, job))  # noqa: B023
+            assert running.jobs.get(job.id).state == state, running.jobs.get(job.id).error
 
 
 def test_a_run_is_recorded_with_its_bytes_and_who_asked_for_it(tmp_path: Path) -> None:

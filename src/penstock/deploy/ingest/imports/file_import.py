@@ -22,6 +22,7 @@ from cronsim import CronSim
 
 from penstock.crash_points import crash_point
 from penstock.deploy.external.packed_streams import packing_of
+from penstock.deploy.external.paths.disk_errors import AWAY_ERRNOS
 from penstock.deploy.ingest.event_ingestion import EventIngestion
 from penstock.deploy.ingest.imports.file_places import FilePlace, MissingFile, PlacedFile, UnusableFile
 from penstock.deploy.ingest.imports.file_rows import FileReader, format_of, unpack_file
@@ -287,10 +288,9 @@ class FileImport:
             if isinstance(error, MissingFile):
                 self._note_away(file)
         except OSError as error:
-            said = error.strerror or str(error)
-            if error.errno in DISK_FULL_ERRNOS:
-                raise StorageFull(f"a file cannot be kept while it is read: {said}") from error
-            self._give_up(file, f"it cannot be read: {said}")
+            if (later := _error_for_a_while(error, file)) is not None:
+                raise later from error
+            self._give_up(file, f"it cannot be read: {error.strerror or error}")
         except (PenstockError, WorkCancelled):
             raise
         except Exception as error:
@@ -425,6 +425,14 @@ class _At:
 
     def after(self, successful: int, quarantined: int, position: Position | None) -> _At:
         return _At(self.successful_rows + successful, self.quarantined_rows + quarantined, position)
+
+
+def _error_for_a_while(error: OSError, file: ImportedFile) -> PenstockError | None:
+    """What to wait for, if an error is none of the file."""
+    said = error.strerror or str(error)
+    if error.errno in DISK_FULL_ERRNOS:
+        return StorageFull(f"a file cannot be kept while it is read: {said}")
+    return Unavailable(f"{file.address} cannot be read now: {said}") if error.errno in AWAY_ERRNOS else None
 
 
 def _is_changed(before: ImportedFile | None, found: FoundFile) -> bool:

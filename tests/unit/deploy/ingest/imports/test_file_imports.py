@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,12 +23,14 @@ from penstock.deploy.ingest.event_ingestion import EventIngestion
 from penstock.deploy.ingest.imports import file_import, file_places
 from penstock.deploy.ingest.imports.file_import import ImportParts
 from penstock.deploy.ingest.imports.file_imports import FileImports
+from penstock.deploy.ingest.imports.file_rows import FileReader
 from penstock.deploy.ingest.row_files import file_ingestion
 from penstock.deploy.runtime.project_cache import ProjectCache
 from penstock.deploy.runtime.running_deployments import RunningDeployments
 from penstock.errors import Conflict, NotFound
 from penstock.flow.inbox.inbox import Inbox
 from penstock.flow.inbox.segments import read_segment
+from penstock.model.manifest import Landing
 from penstock.model.settings import CopySettings, ImportSettings, Settings
 from penstock.parse.project_loader import load_files
 from penstock.plan.planner import PlanOptions, make_plan
@@ -383,6 +386,29 @@ def test_a_file_that_was_away_is_taken_when_it_is_back(tmp_path: Path, place: Pa
         running.imports.look_now("visits")
         running.wait(a__ndjson="done")
         assert ids(running.rows()) == [1]
+    finally:
+        running.close()
+
+
+def test_a_disk_of_the_network_that_is_away_is_waited_for(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        (place / f"{name}.ndjson").write_bytes(lines(*range(4)))
+    read, calls = FileReader.rows, list[int]()
+
+    def stale(self: FileReader, landings: Sequence[Landing]) -> Iterator[bytes]:
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return read(self, landings)
+
+    monkeypatch.setattr(FileReader, "rows", stale)
+    running = Server(tmp_path, on_disk(place), place)
+    try:
+        done = running.wait(a__ndjson="done", b__ndjson="done")
+        assert [each.error for each in done.values()] == [None, None]
+        assert ids(running.rows()) == [*range(4)] * 2
     finally:
         running.close()
 
