@@ -8,7 +8,6 @@ warning.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast, get_args
 
@@ -44,6 +43,7 @@ from penstock.parse.directive_values import (
 from penstock.parse.engine import ENGINE_KEYWORDS
 from penstock.parse.schema import parse_schema
 from penstock.parse.sql_syntax.source_text import FUNCTION, names_given
+from penstock.template.python_syntax import parse_module
 
 COPY_KEYWORDS = ("TARGET_DATASOURCE", "COPY_SCHEDULE", "COPY_MODE")
 _MODES: tuple[str, ...] = get_args(CopyMode)
@@ -262,7 +262,7 @@ def parse_handler(directives: Mapping[str, Entry], problems: list[Problem]) -> H
 
 def _source_problems(source: Text) -> Iterable[Problem]:
     try:
-        tree = ast.parse(source.text)
+        tree = parse_module(source.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = (getattr(error, name, None) or 1 for name in ("lineno", "offset"))
         yield Problem("invalid-python", f"PYTHON cannot be read: {error}", source.at(line, column))

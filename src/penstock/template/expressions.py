@@ -9,7 +9,6 @@ kind is a fault when the template is read, whether or not it would be reached; o
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -28,6 +27,7 @@ from penstock.template.operators import (
     is_true,
     slice_value,
 )
+from penstock.template.python_syntax import parse_quietly
 from penstock.template.render_frame import LITERALS, LOOP, LOOP_ATTRIBUTES, MAX_DIGITS, RenderFrame
 from penstock.template.values import Placeholder, Value, describe_value
 
@@ -473,9 +473,7 @@ def _parse(text: str, mode: str, source: ExpressionSource) -> ast.AST:
     if len(text) > MAX_CHARACTERS:
         raise Fault("template-syntax", f"more than {MAX_CHARACTERS:,} characters between two braces", source.offset)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text, mode=mode)
+        return parse_quietly(text, mode)
     except _PARSER_ERRORS as error:
         raise _syntax_fault(error, source) from None
 

@@ -25,6 +25,7 @@ from penstock.api.project.source_files import LinePlace, SourceFiles
 from penstock.api.project.source_places import INDENT
 from penstock.errors import Location, Problem
 from penstock.parse.sql_syntax.source_text import FUNCTION, names_given
+from penstock.template.python_syntax import parse_module
 
 _NODE = "answer"
 _MODEL = "PARAMETERS"
@@ -90,7 +91,7 @@ def _write_function(api: Api[Any, Any], place: Location, file: WrittenFile, sour
 def _name_problems(function: str, source: str, place: Location) -> Iterator[Problem]:
     """Names of the source that have another meaning in it, and a function that is not in it under its own name."""
     with suppress(SyntaxError, ValueError):
-        given = {name for each in ast.parse(source).body for name in names_given(each)}
+        given = {name for each in parse_module(source).body for name in names_given(each)}
         for name in sorted(given & {FUNCTION, _MODEL, "TableName"}):
             yield Problem("not-self-contained", f"`{name}` has a meaning of its own here", place, "use another name")
         if function not in given:
@@ -102,7 +103,7 @@ def _changed_texts(source: str, place: Location) -> Iterator[Problem]:
     """A problem if the source is another one when it is read from a datafile, where a line of spaces is empty."""
     lines = [line if line.strip() else "" for line in source.split("\n")]
     with suppress(SyntaxError, ValueError):
-        if ast.dump(ast.parse(source)) != ast.dump(ast.parse("\n".join(lines))):
+        if ast.dump(parse_module(source)) != ast.dump(parse_module("\n".join(lines))):
             hint = "write the text with \\n in place of its line breaks"
             yield Problem("not-self-contained", "a text over several lines has a line of spaces only", place, hint)
 

@@ -11,6 +11,7 @@ import symtable
 from collections.abc import Iterable, Iterator
 
 from penstock.model.quick_dataclass import dataclass
+from penstock.template.python_syntax import parse_module, parse_quietly
 
 _CHANGING = frozenset(
     (
@@ -49,7 +50,7 @@ def names_used(text: str, lines_before: int) -> tuple[NameUse, ...]:
     annotations that are texts."""
     free = frozenset(_free_names(symtable.symtable(text, "definition", "exec")))
     found: dict[str, NameUse] = {}
-    tree = ast.parse(text)
+    tree = parse_module(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in free and node.id not in found:
             found[node.id] = NameUse(node.id, node.lineno + lines_before, node.col_offset + 1)
@@ -65,7 +66,7 @@ def _names_in_texts(tree: ast.AST) -> Iterator[tuple[ast.Constant, str]]:
         given += [node.annotation] if isinstance(node, (ast.AnnAssign, ast.arg)) else []
         for text in (each for annotation in given if annotation is not None for each in _types_in(annotation)):
             try:
-                meant = ast.parse(str(text.value), mode="eval")
+                meant = parse_quietly(str(text.value), "eval")
             except SyntaxError:
                 continue
             yield from ((text, each.id) for each in ast.walk(meant) if isinstance(each, ast.Name))

@@ -16,6 +16,7 @@ from penstock.model.quick_dataclass import dataclass
 from penstock.model.settings import PythonSettings
 from penstock.parse.project_files import contains_datafiles, decode, python_files, read_project_file
 from penstock.parse.settings import SETTINGS_FILE, find_locations, parse_settings
+from penstock.template.python_syntax import parse_module
 
 CONVENTION = "app.main"
 """The module of a project whose settings name none."""
@@ -147,6 +148,6 @@ def _imports(tree: ast.Module, package: str) -> Iterator[str]:
 
 def _parsed(content: bytes) -> ast.Module | None:
     try:
-        return ast.parse(content)
+        return parse_module(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from penstock.api.objects.declarations import CallLocation, Declared
 from penstock.errors import Location
 from penstock.model.quick_dataclass import dataclass
+from penstock.template.python_syntax import parse_module
 
 _OPEN_TEXT = ("'''", '"""')
 """The end of a line behind which a text begins in the next line."""
@@ -174,7 +175,7 @@ class SourceFiles:
         try:
             with tokenize.open(path) as file:  # in the encoding that it names
                 text = file.read()
-            return SourceFile(shown, text.split("\n"), ast.parse(text))  # as ast counts lines
+            return SourceFile(shown, text.split("\n"), parse_module(text))  # as ast counts lines
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
             return SourceFile(shown, [], ast.Module([], []))
 

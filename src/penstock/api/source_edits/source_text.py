@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 
+from penstock.template.python_syntax import parse_module
+
 
 class CannotEdit(Exception):
     """Why a place of Python is not edited; who asked for the edit makes a problem with a place of it."""
@@ -50,7 +52,7 @@ class SourceText:
 
     @cached_property
     def tree(self) -> ast.Module:
-        return ast.parse(self.content)
+        return parse_module(self.content)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
