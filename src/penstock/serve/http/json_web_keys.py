@@ -42,7 +42,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 log = logging.getLogger("penstock.serve")
 
 
-class UnknownSigningKey(jwt.InvalidSignatureError):
+class UnknownPublicKey(jwt.InvalidSignatureError):
     """A token names a key that the address does not show."""
 
 
@@ -77,7 +77,7 @@ class PublicKeys:
             raise jwt.InvalidKeyError
         key = self._find(id)
         if key is None:
-            raise UnknownSigningKey
+            raise UnknownPublicKey
         required = ["exp", *(["aud"] if self._audience else []), *(["iss"] if self._issuer else [])]
         found: Mapping[str, object] = jwt.decode(
             text,

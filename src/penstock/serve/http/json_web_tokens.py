@@ -22,7 +22,7 @@ from starlette.requests import Request
 from penstock.deploy.queries.caller_rights import CallerRights
 from penstock.errors import Forbidden, Overloaded
 from penstock.serve.http.access import FindToken, may_read
-from penstock.serve.http.json_web_keys import VERIFY_IAT, PublicKeys, UnknownSigningKey
+from penstock.serve.http.json_web_keys import VERIFY_IAT, PublicKeys, UnknownPublicKey
 from penstock.serve.http.signed_claims import SignedToken, invalid_token, read_claims
 
 LONGEST = 8_192
@@ -31,7 +31,7 @@ MOST_LIMITED = 10_000
 _SHAPE = re.compile(r"eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
 _KEY_SECONDS = 1.0
 _CAUSES: Mapping[type[Exception], str] = {
-    UnknownSigningKey: "its key (`kid`) is not among those that the provider shows",
+    UnknownPublicKey: "its key (`kid`) is not among those that the provider shows",
     jwt.ExpiredSignatureError: "it has expired",
     jwt.ImmatureSignatureError: "it is not valid yet",
     jwt.InvalidAudienceError: "it is for another audience",
