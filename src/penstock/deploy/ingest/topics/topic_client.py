@@ -83,7 +83,7 @@ class TopicClient:
             self._consumer = kafka.Consumer(own)
         except (kafka.KafkaException, ValueError) as error:
             raise Failed(f"the connection cannot be used: {_text_of(error)}") from None
-        self._settings = settings
+        self._admin = AdminClient(settings)
 
     def close(self) -> None:
         self._consumer.close()
@@ -105,14 +105,21 @@ class TopicClient:
 
     def _topic_id(self) -> str:
         """What tells the topic from an earlier one of its name; empty if these brokers do not say."""
-        admin = AdminClient(self._settings)
         try:
-            described = admin.describe_topics(kafka.TopicCollection([self._topic]), request_timeout=ASK_SECONDS)
+            described = self._admin.describe_topics(kafka.TopicCollection([self._topic]), request_timeout=ASK_SECONDS)
             return str(described[self._topic].result(ASK_SECONDS).topic_id or "")
         except (kafka.KafkaException, ValueError) as error:
             if isinstance(error, kafka.KafkaException) and error.args[0].code() in _UNSUPPORTED:
                 return ""
+            if isinstance(error, kafka.KafkaException) and error.args[0].code() in _MISSING:
+                raise TopicMissing(f"the brokers have no topic `{self._topic}` any more") from None
             raise self._away(error) from None
+
+    def still_reads(self, shape: TopicShape) -> bool:
+        """Whether what was read until now is of the topic that was described, and of none that was made in its place:
+        its messages have offsets that seem to come next. Raises TopicMissing, Unavailable."""
+        now = self._topic_id()
+        return not now or shape.origin.endswith(("/", f"/{now}"))  # an id may have a slash itself
 
     def range_of(self, partition: int) -> PartitionRange:
         try:

@@ -189,6 +189,8 @@ class TopicReading:
             looked = time.monotonic()
             while not self._stop.is_set():
                 messages = client.read()
+                if messages and not client.still_reads(shape):
+                    return
                 for part in _parts_of_batches(wanted.messages, messages):
                     self._store(part)
                 if messages:
@@ -200,10 +202,10 @@ class TopicReading:
                     self.status = ReadingStatus("reading")
                 if time.monotonic() - looked > (LOOK_SECONDS if client.trouble is None else TROUBLE_SECONDS):
                     looked = time.monotonic()
-                    self._pass_over(client)
                     if client.describe() != shape:
                         return
-            self._pass_over(client)
+                    self._pass_over(client, shape)
+            self._pass_over(client, shape)
 
     def _find_positions(self, client: TopicClient, shape: TopicShape) -> dict[int, int]:
         """Where each partition is read from. Raises OffsetsLost."""
@@ -257,11 +259,11 @@ class TopicReading:
         """Where each partition is, also behind offsets that have no message."""
         return {each: max(at, client.ends.get(each, at)) for each, at in self._positions.items()}
 
-    def _pass_over(self, client: TopicClient) -> None:
+    def _pass_over(self, client: TopicClient, shape: TopicShape) -> None:
         """Write down that there is nothing to read before the ends: else retention would seem to take it."""
         reached = self._reached(client)
         ranges = [OffsetRange(each, at, reached[each]) for each, at in self._positions.items() if reached[each] > at]
-        if ranges:
+        if ranges and client.still_reads(shape):
             self._parts.positions.pass_over(self.wanted.stream, self.wanted.topic, ranges)
             self._positions.update(reached)
 
@@ -352,7 +354,7 @@ def _go_on_at(known: TopicPosition | None, found: PartitionRange) -> int:
 
 def _is_same_origin(one: str, other: str) -> bool:
     """Old brokers do not tell the id of a topic: then the cluster has to do."""
-    (cluster, _, id), (other_cluster, _, other_id) = one.rpartition("/"), other.rpartition("/")
+    (cluster, _, id), (other_cluster, _, other_id) = one.partition("/"), other.partition("/")
     return cluster == other_cluster and (not id or not other_id or id == other_id)
 
 

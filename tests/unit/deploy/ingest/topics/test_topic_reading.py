@@ -238,6 +238,22 @@ def test_a_topic_that_is_made_anew_is_another_topic(broker: KafkaBroker, tmp_pat
         assert server.values() == [*numbers(3), *numbers(9, 100)]
 
 
+def test_nothing_is_taken_of_a_topic_that_is_made_anew_while_it_is_read(broker: KafkaBroker, tmp_path: Path) -> None:
+    """Its messages after the offset that was reached would be taken for the next ones, and again after a skip."""
+    topic = broker.make_topic()
+    broker.send(topic, numbers(5))
+    with server_in(tmp_path) as server, reading(server, topic, broker.address) as found:
+        wait_for(lambda: len(server.values()) >= 5, lambda: found.status)
+        broker.delete_topic(topic)
+        wait_for(lambda: broker.try_make(topic), lambda: topic)
+        broker.send(topic, numbers(100, 1000))
+        wait_for(lambda: found.status.state == "stopped", lambda: found.status)
+        assert server.values() == numbers(5)
+        found.skip_missing()
+        wait_for(lambda: len(server.values()) >= 105, lambda: found.status)
+        assert server.values() == [*numbers(5), *numbers(100, 1000)]
+
+
 def test_a_topic_that_is_not_there_yet_is_read_once_it_is(broker: KafkaBroker, tmp_path: Path) -> None:
     with server_in(tmp_path) as server, reading(server, "comes-later", broker.address) as found:
         wait_for(lambda: found.status.state == "waiting", lambda: found.status)
