@@ -201,6 +201,8 @@ UNSTABLE = BITMAPS | frozenset(
         "boundingRatio",
         "argMax",
         "topK",
+        "approx_top_k",
+        "approx_top_sum",
         "nowInBlock",
         "multiMatchAllIndices",
         "timeZone",

@@ -71,6 +71,8 @@ GIVEN = {
     "groupBitmap": "u16",
     "topK(3)": "u8",
     "topKWeighted(2)": "lc, id",
+    "approx_top_k(3)": "id > 4",
+    "approx_top_sum(2)": "lc, id",
     "entropy": "lc",
     "anyHeavy": "'a'",
     "singleValueOrNull": "ni",

@@ -119,3 +119,13 @@ SELECT toTypeName(sum(f)) FROM t HAVING count() > 100;
 SELECT toTypeName(count()) FROM t ORDER BY count() LIMIT 1;
 SELECT isNull(count()) FROM t QUALIFY row_number() OVER () = 1;
 SELECT toTypeName(max(s)) FROM t GROUP BY lc ORDER BY lc;
+
+-- The most frequent values with their counts.
+SELECT approx_top_k(2)(x), approx_top_k(2)(toNullable(x)), approx_top_count(1)(x), approx_top_k(1, 10)(x), topK(2, 3)(x), approx_top_sum(2)(x, 2), approx_top_kIf(5)(x, x > 'a') FROM (SELECT arrayJoin(['a','b','a','c','a','b']) AS x);
+SELECT approx_top_k(x), approx_top_kArray(2)([x, 3]), topKWeighted(2, 3)(x, 2) FROM (SELECT arrayJoin([1,1,2]) AS x);
+SELECT approx_top_k(5)(x) FROM (SELECT arrayJoin([nan,nan,1]) AS x);
+SELECT approx_top_k(5)(x) FROM (SELECT arrayJoin([(1,2),(1,2)]) AS x);
+SELECT approx_top_k(5)(x) FROM (SELECT 1 AS x WHERE 0);
+SELECT approx_top_k(0)(x) FROM (SELECT arrayJoin([1,1,2]) AS x);
+SELECT topK(2, 0)(x) FROM (SELECT arrayJoin([1,1,2]) AS x);
+SELECT approx_top_kMerge(3)(s) FROM (SELECT approx_top_kState(3)(id % 2) AS s FROM t GROUP BY id % 2);

@@ -5,3 +5,8 @@ SELECT bitTest(u8, 1), bitTestAll(u8, 0, 1), bitTestAny(u8, 1, 2), bitCount(u8),
 SELECT bitTest(u8, 20) FROM t;
 SELECT bitShiftLeft(u8, -1) FROM t;
 SELECT bitHammingDistance(toInt8(-1), toInt8(1)), bitNot(toInt64('-9223372036854775808')), bitShiftLeft(toInt64(1), 63), bitNot(-1);
+
+-- The bits that are 1, as numbers, places and a text.
+SELECT bitmaskToList(7), bitmaskToList(0), bitmaskToList(toInt8(-1)), bitmaskToList(toUInt64(18446744073709551615)), bitmaskToArray(7), bitmaskToArray(toInt8(-128)), bitPositionsToArray(9), bitmaskToArray(0), bitPositionsToArray(toInt8(-1)), bitmaskToList(toInt64(-9223372036854775808)), bitmaskToList(toNullable(5));
+SELECT id, bitmaskToList(u64), bitmaskToArray(u64), bitPositionsToArray(i64), bitmaskToArray(i32), bitmaskToList(ni), bitmaskToList(u16), bitmaskToArray(i8) FROM t ORDER BY id;
+SELECT bitmaskToList(1.5);

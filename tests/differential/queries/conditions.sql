@@ -20,3 +20,9 @@ SELECT f, f IN (f, 3) AS a, f IN (f, NULL) AS b, f NOT IN (f, NULL, 3) AS c, f I
 SELECT (u8, 1) IN ((u8, 1)) AS a, (u8, s) IN ((1, 'a')) AS c, (u8, s) IN ((u8, 'a'), (2, s)) AS d, (ni, s) IN ((ni, s)) AS e, (u8, s) IN (tuple(u8, s)) AS f FROM t;
 SELECT isNotNull(accurateCast(s, 'Date')), accurateCast(s, 'Date') IS NOT NULL, isNull(accurateCast(s, 'Date')), isNotNull(ni), isNotNull(throwIf(id > 0)) FROM t;
 SELECT transform(i8, [1, 7], [70, 80]), transform(u8, [1, 7], [70, 80]), transform(i32, [1, 7], [70, 80]), transform(i8, [1], [300]), transform(u8, [1, 7], [-70, 80]), transform(s, ['a'], ['b']) FROM t;
+
+-- Another number in the place of NaN and infinity.
+SELECT ifNotFinite(1/0, 5), ifNotFinite(nan, 2.5), ifNotFinite(1.5, 3), toTypeName(ifNotFinite(1.5, 3)), ifNotFinite(toFloat32(1.5), 2), toTypeName(ifNotFinite(toFloat32(1.5), 2)), ifNotFinite(1, 2), toTypeName(ifNotFinite(1, 2)), ifNotFinite(toNullable(1.5), 2), ifNotFinite(nullIf(1.5, 1.5), 2), toTypeName(ifNotFinite(nullIf(1.5, 1.5), 2)), ifNotFinite(1.5, NULL);
+SELECT ifNotFinite(NULL, 1), ifNotFinite(nan, NULL);
+SELECT id, ifNotFinite(f / (id - 2), -1), ifNotFinite(nf, 0), ifNotFinite(f32 / 0, f), ifNotFinite(id, 1) FROM t ORDER BY id;
+SELECT ifNotFinite(toDecimal32(1.5, 2), 2);

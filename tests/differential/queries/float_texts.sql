@@ -13,3 +13,8 @@ SELECT toDecimalString(3.14159, 2), toDecimalString(0.5, 0), toDecimalString(1.5
 SELECT toDecimalString(1e60, 1);
 SELECT toDecimalString(0.1, 61);
 SELECT id, toDecimalString(f, 3), toDecimalString(f32, 2), toDecimalString(nf, 1) FROM t ORDER BY id;
+
+-- More digits than a decimal of Spark has.
+SELECT toDecimalString(toDecimal64(1.5, 2), 77), toDecimalString(7, 40), toDecimalString(toUInt64(18446744073709551615), 77), toDecimalString(toDecimal128('12345678901234567890.123456789', 9), 30), toDecimalString(toDecimal128('1.5', 30), 40), toDecimalString(true, 2), toDecimalString(toDecimal128('1.5', 37), 37), toDecimalString(toDecimal128('123', 0), 5);
+SELECT id, toDecimalString(u64, 50), toDecimalString(i64, 20), toDecimalString(dec, 60), toDecimalString(ni, 77) FROM t ORDER BY id;
+SELECT toDecimalString(1, 78);

@@ -48,3 +48,8 @@ SELECT toIPv4('1.2.3.4') = toInt64(16909060);
 SELECT CASE toIPv4('1.2.3.4') WHEN 16909060 THEN 1 ELSE 0 END;
 SELECT CASE toIPv4(u16) WHEN 16909060 THEN 1 ELSE 0 END FROM t;
 SELECT has([toIPv4('1.2.3.4')], 16909060);
+
+-- IPv4 as IPv6.
+SELECT toIPv6(toIPv4('1.2.3.4')), CAST(toIPv4('1.2.3.4') AS IPv6), toIPv6(toIPv4OrNull('x')), toIPv6(toNullable(toIPv4('1.2.3.4'))), accurateCastOrNull(toIPv4('1.2.3.4'), 'IPv6');
+SELECT id, toIPv6(toIPv4(u16)) AS a, toIPv6(toIPv4(nullIf(id, 2))) FROM t ORDER BY a, id;
+SELECT toIPv6OrNull(toIPv4('1.2.3.4'));

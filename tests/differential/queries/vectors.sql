@@ -15,3 +15,15 @@ SELECT L2Distance((1, 2), [1, 2]);
 SELECT dotProduct([1, 2], (3, 4));
 SELECT a, L2Distance((a, b), (c, d)), L2Norm((a, b)), cosineDistance((a, b), (c, d)), L1Norm((b, c)), LinfNorm((a, b, c)), LinfDistance((a, b), (c, d)), L2Normalize((a, d)), L1Distance((a, c), (d, c)) FROM (SELECT id AS a, f AS b, i32 AS c, u8 AS d FROM t) ORDER BY a;
 SELECT id, L2Norm((i64, u8)), L1Norm((i64, i8)), L2SquaredNorm((u64, u8)), L1Norm((f32, u8)), LinfNorm((i64, f)), L2SquaredNorm((i8, i8)), L1Distance((i64, u64), (u8, i8)), L2Norm((f32, f32)), cosineDistance((f32, f32), (f, f)) FROM t ORDER BY id;
+
+-- Tuples under operators.
+SELECT (1, 2) + (3, 4), (1, 2) - (3, 4), (1, 2) * 3, 3 * (1, 2), (4, 2) / 2, (1, 2) % 2, intDiv((4, 5), 2), (1, 2) * (3, 4), toTypeName((1, 2) + (3, 4)), toTypeName((1, 2) * (3, 4)), plus((1, 2), (3, 4)), minus((1., 2), (3, 4)), multiply((1, 2), 2), divide((1, 2), 2), modulo((1, 2), 2);
+SELECT (1, toDate('2024-01-01')) + (1, 1), (1, (1, 2)) + (1, (2, 3)), (toNullable(1), 2) + (1, 2);
+SELECT id, (id, f) + (u8, i32), (id, f) * u8, (id, i64) * (u8, i32), (i64, ni) - (1, 2), (id, u8) / 2 FROM t ORDER BY id;
+SELECT (1, 2) / (3, 4);
+SELECT 2 / (3, 4);
+SELECT (1, 2) % (3, 4);
+SELECT (1, 2) + 1;
+SELECT 1 - (1, 2);
+SELECT (1, 2) + (1, 2, 3);
+SELECT sum(x) FROM (SELECT (1, 2) AS x);

@@ -26,7 +26,11 @@ GROUPS = (
     ("1 AS one", "FROM w"),
 )
 """Keys, and sources with their groups."""
-OF_THE_ORDER = frozenset({name for name, row in AGGREGATES.items() if row.ordered} | OF_CHANCE) | {"topKWeighted"}
+OF_THE_ORDER = frozenset({name for name, row in AGGREGATES.items() if row.ordered} | OF_CHANCE) | {
+    "topKWeighted",
+    "approx_top_k",
+    "approx_top_sum",
+}
 """Aggregates whose value depends on the order of the rows: they get groups of one row."""
 
 

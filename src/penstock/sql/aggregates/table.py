@@ -65,6 +65,7 @@ ALIASES = {
     "covar_samp": "covarSamp",
     "group_concat": "groupConcat",
     "string_agg": "groupConcat",
+    "approx_top_count": "approx_top_k",
     "max_by": "argMax",
     "min_by": "argMin",
     "std": "stddevPop",

@@ -1,4 +1,4 @@
-"""How often values occur: topK, topKWeighted, entropy, uniqUpTo, anyHeavy.
+"""How often values occur: topK, topKWeighted, approx_top_k, entropy, uniqUpTo, anyHeavy.
 
 Out: rows of the table. Invariant: counts are exact; equally frequent values are in their own order, where ClickHouse
 promises none.
@@ -23,8 +23,9 @@ from penstock.sql.aggregates.aggregate import (
 from penstock.sql.aggregates.array_state import AggregateTraits, bind_lambda, equal_runs, fold_rows, list_aggregate
 from penstock.sql.aggregates.count_sum_avg import default_unless_nullable
 from penstock.sql.aggregates.uniq import UNIQ_EXACT
-from penstock.sql.expr.spark_types import value_default
+from penstock.sql.expr.spark_types import value_default, value_type
 
+_UINT64 = t.Int(64, signed=False)
 _TOP_ERROR = (
     "counts are exact, ClickHouse's own are approximate of more than three times as many values; "
     "equally frequent values stand in their own order"
@@ -35,21 +36,35 @@ def _array(types: Types) -> Type:
     return t.Array(unwrap_type(types[0]))
 
 
+def _counted_array(types: Types) -> Type:
+    return t.Array(t.Tuple((("item", unwrap_type(types[0])), ("count", _UINT64), ("error", _UINT64))))
+
+
 def _most_frequent(state: AggregateState, counted: str) -> str:
     """The values of the greatest counts, given structs (n, v) of count and value."""
+    return f"transform({_by_count(state, counted)}, ` x` -> ` x`.v)"
+
+
+def _most_frequent_counts(state: AggregateState, counted: str) -> str:
+    """The same with their counts, and with how far these may be from the true ones."""
+    count, error = (f"CAST({sql} AS {value_type(_UINT64)})" for sql in ("` x`.n", "0"))
+    each = f"named_struct('item', ` x`.v, 'count', {count}, 'error', {error})"
+    return f"transform({_by_count(state, counted)}, ` x` -> {each})"
+
+
+def _by_count(state: AggregateState, counted: str) -> str:
     many = int(state.parameters[0]) if state.parameters else 10
     by_count = "CASE WHEN ` l`.n > ` r`.n THEN -1 WHEN ` l`.n < ` r`.n THEN 1 ELSE 0 END"
     # array_sort is stable, and the runs are in the order of the values.
     ranked = f"array_sort({counted}, (` l`, ` r`) -> {by_count})"
-    return f"transform(slice({ranked}, 1, {many}), ` x` -> ` x`.v)"
+    return f"slice({ranked}, 1, {many})"
 
 
-def _top_k(state: AggregateState) -> str:
-    counted = f"transform({equal_runs(f'array_sort({state.sql})')}, ` x` -> struct(` x`.count AS n, ` x`.row AS v))"
-    return _most_frequent(state, counted)
+def _counts(state: AggregateState) -> str:
+    return f"transform({equal_runs(f'array_sort({state.sql})')}, ` x` -> struct(` x`.count AS n, ` x`.row AS v))"
 
 
-def _top_k_weighted(state: AggregateState) -> str:
+def _weights(state: AggregateState) -> str:
     of = "DECIMAL(38,0)"
     total = fold_rows("` k`.rows", f"CAST(0 AS {of})", f"CAST(` a` + ` x`.col2 AS {of})")
     sums = bind_lambda(
@@ -59,24 +74,38 @@ def _top_k_weighted(state: AggregateState) -> str:
         ),
         "` t`",
     )
-    return _most_frequent(state, f"transform({sums}, ` k` -> struct({total} AS n, get(` k`.rows, 0).col1 AS v))")
+    return f"transform({sums}, ` k` -> struct({total} AS n, get(` k`.rows, 0).col1 AS v))"
 
 
+_COUNTS_NEED = needs_all(needs_comparable, needs_positive_sizes)
+_WEIGHTS_NEED = needs_all(needs_comparable, needs_positive_sizes, needs_unsigned_last)
 TOP_K = list_aggregate(
     "topK",
     (1, 1),
     _array,
-    _top_k,
-    AggregateTraits(needs_all(needs_comparable, needs_positive_sizes), (0, 1), _TOP_ERROR, exact=False),
+    lambda state: _most_frequent(state, _counts(state)),
+    AggregateTraits(_COUNTS_NEED, (0, 2), _TOP_ERROR, exact=False),
 )
 TOP_K_WEIGHTED = list_aggregate(
     "topKWeighted",
     (2, 2),
     _array,
-    _top_k_weighted,
-    AggregateTraits(
-        needs_all(needs_comparable, needs_positive_sizes, needs_unsigned_last), (0, 1), _TOP_ERROR, exact=False
-    ),
+    lambda state: _most_frequent(state, _weights(state)),
+    AggregateTraits(_WEIGHTS_NEED, (0, 2), _TOP_ERROR, exact=False),
+)
+APPROX_TOP_K = list_aggregate(
+    "approx_top_k",
+    (1, 1),
+    _counted_array,
+    lambda state: _most_frequent_counts(state, _counts(state)),
+    AggregateTraits(_COUNTS_NEED, (0, 2), _TOP_ERROR, exact=False),
+)
+APPROX_TOP_SUM = list_aggregate(
+    "approx_top_sum",
+    (2, 2),
+    _counted_array,
+    lambda state: _most_frequent_counts(state, _weights(state)),
+    AggregateTraits(_WEIGHTS_NEED, (0, 2), _TOP_ERROR, exact=False),
 )
 
 
@@ -135,4 +164,4 @@ ANY_HEAVY = list_aggregate(
 )
 
 
-VALUE_COUNTS = (TOP_K, TOP_K_WEIGHTED, ENTROPY, UNIQ_UP_TO, ANY_HEAVY)
+VALUE_COUNTS = (TOP_K, TOP_K_WEIGHTED, APPROX_TOP_K, APPROX_TOP_SUM, ENTROPY, UNIQ_UP_TO, ANY_HEAVY)

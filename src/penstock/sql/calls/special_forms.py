@@ -43,6 +43,7 @@ from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.spark_types import function_default
 from penstock.sql.expr.typed import TypedSql, is_null, text, typed_sql
 from penstock.sql.functions.maps import pairs_of_map
+from penstock.sql.functions.table import find_function
 from penstock.sql.operators import arithmetic, comparisons, logic
 from penstock.sql.operators.json_paths import refuse_dynamic
 from penstock.sql.operators.literals import make_tuple
@@ -103,6 +104,17 @@ def _like_form(word: str) -> SpecialForm:
 def _if(tr: Translator, node: exp.Anonymous) -> TypedSql:
     test, yes, no = tr.translate_all(call_arguments(tr, node, 3, 3))
     return logic.choose_value(tr, node, [test], [yes, no])
+
+
+def _if_not_finite(tr: Translator, node: exp.Anonymous) -> TypedSql:
+    """ifNotFinite(x, y): x, or y where x is NaN, infinite or NULL."""
+    value, other = tr.translate_all(call_arguments(tr, node, 2, 2))
+    test = find_function("isFinite")
+    assert test is not None, "a function of the table"
+    if not is_null(value) and not isinstance(value.bare, (t.Int, t.Float)):
+        raise tr.refusal(node, "wrong-argument-type", f"`ifNotFinite` needs a number, this is {value.type}")
+    finite = replace(value, sql="false") if is_null(value) else test.build([value])
+    return logic.choose_value(tr, node, [finite], [value, other])
 
 
 def _multi_if(tr: Translator, node: exp.Anonymous) -> TypedSql:
@@ -386,6 +398,7 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     "notIn": membership_call,
     "if": _if,
     "multiIf": _multi_if,
+    "ifNotFinite": _if_not_finite,
     "nullIf": _null_if,
     "isNotDistinctFrom": _is_not_distinct_from,
     "isDistinctFrom": _is_distinct_from,

@@ -44,6 +44,8 @@ def to_text(value: TypedSql, want: Type, overflow: Overflow) -> Conversion | Non
     if isinstance(want, t.FixedString):
         padded = f"concat({shown}, repeat(chr(0), {want.length} - octet_length({shown})))"
         return Conversion(padded, f"octet_length({shown}) <= {want.length}")
+    if isinstance(want, t.IPv6) and isinstance(value.bare, t.IPv4):
+        return Conversion(ipv6_text(ipv6_digits(shown)))
     if not isinstance(value.bare, (t.String, type(want))) or value.bare == want:
         return Conversion(value.sql) if value.bare == want else None
     return _to_kept_text(shown, want, overflow)

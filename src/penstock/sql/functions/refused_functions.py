@@ -64,13 +64,15 @@ MISSING: Mapping[str, str] = {
         ("groupBitmapAnd", "groupBitmapXor"), "bitmapAnd(a, b) and bitmapXor(a, b) take two bitmaps of one row"
     ),
     "histogram": "its bins depend on the order in which rows come; GROUP BY floor(x / width) * width",
-    **dict.fromkeys(("approx_top_k", "approx_top_count"), "topK(n)(x), or GROUP BY x ORDER BY count() DESC LIMIT n"),
-    "approx_top_sum": "topKWeighted(n)(x, w), or GROUP BY x ORDER BY sum(w) DESC LIMIT n",
+    **dict.fromkeys(
+        ("cramersV", "theilsU", "contingency", "studentTTest", "welchTTest", "mannWhitneyUTest"),
+        "it is not computed here; a SELECT can give its counts, means and variances: count(), avg(x), varSamp(x)",
+    ),
+    "nonNegativeDerivative": "greatest(0, x - lagInFrame(x) OVER w) / (t - lagInFrame(t) OVER w)",
     "sumMapFiltered": "sumMap(mapFilter((k, v) -> k IN (…), m))",
     "JSON_QUERY": "JSONExtractRaw(j, 'a'), or JSONExtractArrayRaw(j, 'a')",
     "JSONExtractKeysAndValuesRaw": "JSONExtractKeysAndValues(j, 'String')",
     "reinterpret": "the reinterpretAs… function of the type",
-    **dict.fromkeys(("bitmaskToArray", "bitPositionsToArray"), "arrayFilter(i -> bitTest(x, i), range(64))"),
     "roundDown": "multiIf(x < 10, 0, x < 20, 10, 20)",
     **dict.fromkeys(("ngramDistance", "ngramSearch"), "levenshteinDistance(a, b), or arrayJaccardIndex of ngrams(…)"),
     **dict.fromkeys(

@@ -7,6 +7,7 @@ nothing overflows below 64 bits; a result of 64 bits wraps around, as in ClickHo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from sqlglot import exp
 
@@ -24,8 +25,10 @@ from penstock.sql.expr.overflow import WIDE_TYPE as _WIDE
 from penstock.sql.expr.spark_types import FINE_TIME, is_fine_time, value_type
 from penstock.sql.expr.typed import TypedSql, as_spark, is_null, nullable_if_any, typed_sql
 from penstock.sql.operators import literals
+from penstock.sql.operators.comparisons import are_tuples_of_one_length, tuple_elements
 from penstock.sql.operators.decimal_arithmetic import decimal_arithmetic, decimal_unit, whole_quotient
 from penstock.sql.operators.dynamic_values import dynamic_result, is_dynamic_value
+from penstock.sql.operators.literals import make_tuple
 from penstock.sql.syntax.problems import Refused
 from penstock.sql.syntax.tree import call_name
 
@@ -76,10 +79,8 @@ def interval_steps(tr: Translator, node: exp.Expr, sign: str) -> list[tuple[str,
 
 def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
     """Two values under an operator. Raises Refused if ClickHouse has no such operation."""
-    if any(map(is_dynamic_value, pair)):
-        return _apply_by_type(tr, node, operator, pair)
     left, right = _texts_as_times(operator, *pair)
-    moved = _time_arithmetic(operator, left, right)
+    moved = _of_parts(tr, node, operator, pair) or _time_arithmetic(operator, left, right)
     if moved is not None:
         return moved
     if left.unit or right.unit:
@@ -102,6 +103,36 @@ def apply_operator(tr: Translator, node: exp.Expr, operator: str, pair: tuple[Ty
     if isinstance(of, t.Decimal):
         return decimal_arithmetic(operator, pair, of, result)
     return typed_sql(_plain_arithmetic(operator, left, right, of), result)
+
+
+def _of_parts(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql | None:
+    """Values of any type, and tuples; None for all others. Raises Refused."""
+    if any(map(is_dynamic_value, pair)):
+        return _apply_by_type(tr, node, operator, pair)
+    if any(isinstance(value.bare, t.Tuple) and not is_null(value) for value in pair):
+        return _tuple_arithmetic(tr, node, operator, pair)
+    return None
+
+
+def _tuple_arithmetic(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:
+    """Two tuples, element by element; their product is the sum of those of the elements. A tuple and a number: each
+    element with it. Raises Refused for anything else."""
+    left, right = pair
+    numbers = [isinstance(value.bare, (t.Int, t.Float, t.Decimal)) and not value.nullable for value in pair]
+    both = are_tuples_of_one_length(left, right) and not left.nullable and not right.nullable
+    pairs: list[tuple[TypedSql, TypedSql]] = []
+    if both and operator in "+-*":
+        pairs = list(zip(tuple_elements(left), tuple_elements(right), strict=True))
+    elif numbers[1] and not left.nullable and operator in ("*", "/", "%", "intDiv"):
+        pairs = [(each, right) for each in tuple_elements(left)]
+    elif numbers[0] and not right.nullable and operator == "*":
+        pairs = [(left, each) for each in tuple_elements(right)]
+    if not pairs:
+        message = f"`{operator}` is not defined for {left.type} and {right.type}"
+        raise tr.refusal(node, "wrong-argument-type", message, "write it for each element")
+    found = [apply_operator(tr, node, operator, each) for each in pairs]
+    product = both and operator == "*"
+    return reduce(lambda a, b: apply_operator(tr, node, "+", (a, b)), found) if product else make_tuple(found)
 
 
 def _apply_by_type(tr: Translator, node: exp.Expr, operator: str, pair: tuple[TypedSql, TypedSql]) -> TypedSql:

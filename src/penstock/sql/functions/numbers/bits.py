@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from penstock.model import types as t
 from penstock.sql.conversions.numbers import wrap_integer
 from penstock.sql.expr.bind_once import bind_if_long
+from penstock.sql.expr.overflow import TWO_64
 from penstock.sql.expr.spark_types import value_type
-from penstock.sql.expr.typed import TypedSql, as_spark, computed_type, nullable_if_any, typed_sql
-from penstock.sql.functions.function import MAX_ARGUMENTS, UINT8, BadArguments, Function
+from penstock.sql.expr.typed import TypedSql, as_spark, computed_type, nullable_if_any, typed_sql, unless_null
+from penstock.sql.functions.function import MAX_ARGUMENTS, STRING, UINT8, UINT64, BadArguments, Function
 
 
 def _int_type(value: TypedSql) -> t.Int:
@@ -133,6 +134,47 @@ def _bit_hamming_distance(values: Sequence[TypedSql]) -> TypedSql:
     return typed_sql(f"CAST({sql} AS INT)", nullable_if_any(UINT8, list(values)))
 
 
+def _positions(value: TypedSql) -> str:
+    """The places of the bits that are 1."""
+    of = _int_type(value)
+    every = f"sequence(0, {of.bits - 1})"
+    return bind_if_long(_bits_as_bigint(value), lambda v: f"filter({every}, ` i` -> getbit({v}, ` i`) = 1)")
+
+
+def _bit_value(of: t.Int) -> str:
+    """The number that has the bit of the place ` i` only; the last bit of a signed integer is the sign."""
+    power = "shiftleft(1L, ` i`)"
+    if of.signed:
+        return f"if(` i` = {of.bits - 1}, - {power}, {power})" if of.bits < 64 else power
+    return power if of.bits < 64 else f"pmod(CAST({power} AS DECIMAL(20,0)), {TWO_64})"
+
+
+def _bit_values(values: Sequence[TypedSql]) -> TypedSql:
+    of = _int_type(values[0])
+    if isinstance(values[0].bare, t.Bool):
+        raise BadArguments("`bitmaskToArray` of a Bool is not supported", "toUInt8(…)")
+    each = f"CAST({_bit_value(of)} AS {value_type(of)})"
+    return typed_sql(f"transform({_positions(_needed(values[0]))}, ` i` -> {each})", t.Array(of))
+
+
+def _bit_places(values: Sequence[TypedSql]) -> TypedSql:
+    each = f"CAST(` i` AS {value_type(UINT64)})"
+    return typed_sql(f"transform({_positions(_needed(values[0]))}, ` i` -> {each})", t.Array(UINT64))
+
+
+def _bit_list(values: Sequence[TypedSql]) -> TypedSql:
+    each = f"CAST({_bit_value(_int_type(values[0]))} AS STRING)"
+    shown = f"array_join(transform({_positions(values[0])}, ` i` -> {each}), ',')"
+    return typed_sql(unless_null(shown, values[0]), nullable_if_any(STRING, list(values)))
+
+
+def _needed(value: TypedSql) -> TypedSql:
+    """Raises BadArguments for a value that may be NULL: ClickHouse then reads what is below the NULL."""
+    if value.nullable:
+        raise BadArguments(f"the bits of {value.type} are not supported", "assumeNotNull")
+    return value
+
+
 FUNCTIONS: tuple[Function, ...] = (
     _binary_function("bitAnd", "&"),
     _binary_function("bitOr", "|"),
@@ -147,6 +189,9 @@ FUNCTIONS: tuple[Function, ...] = (
     _bit_test_function("bitTestAny", "any"),
     Function("bitCount", (1, 1), ("integer",), _bit_count),
     Function("bitHammingDistance", (2, 2), ("integer",), _bit_hamming_distance),
+    Function("bitmaskToList", (1, 1), ("integer",), _bit_list),
+    Function("bitmaskToArray", (1, 1), ("integer",), _bit_values),
+    Function("bitPositionsToArray", (1, 1), ("integer",), _bit_places),
 )
 ALIASES: dict[str, str] = {}
 ANY_CASE: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ _TIME_UNITS: tuple[tuple[int, str], ...] = (
     (60, "minute"),
     (1, "second"),
 )
-_MOST_DIGITS_OF_FLOATS = 60
+_MOST_DIGITS, _MOST_DIGITS_OF_FLOATS = 77, 60
 _WIDTH, _WIDEST = 80, 1000
 """Of a bar: how wide it is by default, and at most."""
 _FULL = "repeat('█', CAST(floor(` w`) AS INT))"
@@ -57,14 +57,16 @@ def _to_decimal_string(values: Sequence[TypedSql]) -> TypedSql:
     of = value.bare
     if isinstance(of, t.Float):
         return _fixed_point(value, digits)
-    whole = 20 if isinstance(of, t.Int) else of.precision - of.scale if isinstance(of, t.Decimal) else 0
+    whole = 20 if isinstance(of, (t.Int, t.Bool)) else of.precision - of.scale if isinstance(of, t.Decimal) else 0
     if not whole:
         raise BadArguments(f"`toDecimalString` of {value.type} is not supported", "toDecimal128(…, digits)")
     least = max(of.scale, 1) if isinstance(of, t.Decimal) else 0
-    if not least <= digits <= 37 - whole:
-        raise BadArguments(f"`toDecimalString` of {value.type} takes {least} to {37 - whole} digits here", "round")
-    shown = f"CAST(CAST({value.sql} AS DECIMAL({whole + 1 + digits},{digits})) AS STRING)"
-    return typed_sql(shown, nullable_if_any(STRING, [value]))
+    if not least <= digits <= _MOST_DIGITS:
+        raise BadArguments(f"`toDecimalString` of {value.type} takes {least} to {_MOST_DIGITS} digits here", "round")
+    kept = max(of.scale if isinstance(of, t.Decimal) else 0, min(digits, 37 - whole))
+    shown = f"CAST(CAST({value.sql} AS DECIMAL({min(38, whole + 1 + kept)},{kept})) AS STRING)"
+    zeros = f"{'' if kept else '.'}{'0' * (digits - kept)}"
+    return typed_sql(f"concat({shown}, '{zeros}')" if digits > kept else shown, nullable_if_any(STRING, [value]))
 
 
 def _fixed_point(value: TypedSql, digits: int) -> TypedSql:
