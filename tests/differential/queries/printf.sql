@@ -10,6 +10,7 @@ SELECT printf('%f', 5);
 SELECT printf('%d');
 SELECT printf('%d', 1, 2);
 SELECT printf('%', 1);
+SELECT printf('%F', 1.5) LIKE 'x', printf('%T', 1.5);
 SELECT printf('');
 SELECT printf('%s', toDecimal64(1.5, 2));
 SELECT printf('%s', toDate('2024-01-01'));

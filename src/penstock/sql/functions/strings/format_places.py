@@ -19,7 +19,7 @@ from penstock.sql.spark_text import string_literal
 _PLACE = re.compile(
     r"%(?:%|([-+ 0#]*)([1-9][0-9]*)?(?:[.]([0-9]+))?(?:hh|h|ll|l|j|z|t|L)?([A-Za-z]))|[^%]+|%", re.DOTALL
 )
-_WHOLE, _HEXADECIMAL, _FIXED, _TEXT = frozenset("di"), frozenset("xX"), frozenset("fF"), frozenset("s")
+_WHOLE, _HEXADECIMAL, _FIXED, _TEXT = frozenset("di"), frozenset("xX"), frozenset("f"), frozenset("s")
 _MOST_DIGITS = 60
 
 
