@@ -19,3 +19,5 @@ SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) < 3 WHERE id > 1;
 SELECT id FROM t WINDOW w AS (ORDER BY id) WHERE id > 1;
 SELECT id FROM t SETTINGS max_threads = 1 LIMIT 1;
 FROM t WHERE id > 1 SELECT id;
+SELECT limit, offset FROM (SELECT 1 AS limit, 2 AS offset) WHERE offset > 1 AND limit > 0 AND 2 * limit > 1 ORDER BY offset LIMIT 1;
+SELECT sum(limit) AS y, max(limit + 1) AS x, count(-limit) AS z FROM (SELECT 1 AS limit) WHERE limit >= 1;

@@ -31,7 +31,19 @@ _PLACES = {kind: place for place, kind in enumerate(_ORDER)}
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 _NEXT_SELECT = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SEMICOLON})
-_NAMED = frozenset({TokenType.DOT, TokenType.ALIAS})
+_BEFORE_A_NAME = frozenset(
+    {
+        *(TokenType.DOT, TokenType.ALIAS, TokenType.SELECT, TokenType.DISTINCT, TokenType.COMMA, *_OPENING),
+        *(TokenType.WHERE, TokenType.PREWHERE, TokenType.HAVING, TokenType.QUALIFY, TokenType.ON, TokenType.USING),
+        *(TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.PARTITION_BY, TokenType.INTERVAL, TokenType.COLON),
+        *(TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.XOR, TokenType.IN, TokenType.BETWEEN, TokenType.IS),
+        *(TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.LIKE, TokenType.ILIKE),
+        *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.GT, TokenType.LTE, TokenType.GTE, TokenType.PLACEHOLDER),
+        *(TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD, TokenType.DIV),
+        *(TokenType.DPIPE, TokenType.ARROW),
+    }
+)
+"""A word behind one of these is the name of a column, such as `limit`: no clause begins where a value is missing."""
 
 
 def refuse_clauses_out_of_order(text: Text, tokens: Tokens) -> None:
@@ -57,7 +69,7 @@ def _is_clause(tokens: Tokens, before: int | None, index: int) -> bool:
     """Whether a word begins a clause: some may be names of columns or settings, and OFFSET belongs to a LIMIT or SAMPLE
     before it."""
     kind = tokens[index].token_type
-    if kind not in _PLACES or (index and tokens[index - 1].token_type in _NAMED):
+    if kind not in _PLACES or (index and tokens[index - 1].token_type in _BEFORE_A_NAME):
         return False
     following = tokens[index + 1].token_type if index + 1 < len(tokens) else None
     behind = tokens[index + 2].token_type if index + 2 < len(tokens) else None
