@@ -211,7 +211,7 @@ OPERATIONS = {
     ],
     Alembic: [
         ["add_column", "add_column", "change_type", "rename_column"],
-        ["add_column", "add_column", "drop_column", "set_not_null", "set_not_null"],
+        ["add_column", "add_column", "drop_column", "set_not_null"],
     ],
     Django: [
         ["add_column", "add_column", "add_column", "rename_column"],
