@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import json
 
@@ -13,6 +14,14 @@ from penstock.postgres.stores.clickhouse_server import Row
 _numbers = itertools.count(1)
 
 
+def open_session() -> Session:
+    """A session of chDB that is closed before the process ends: one that is still open then may end it by a
+    segmentation fault, as ClickHouse's threads for dropping its tables are gone by that time."""
+    session = Session()
+    atexit.register(session.close)
+    return session
+
+
 class ClickHouseSession:
     """chDB has one session a process; each test has a database of its own in it."""
 
@@ -20,7 +29,7 @@ class ClickHouseSession:
 
     def __init__(self) -> None:
         if ClickHouseSession._session is None:
-            ClickHouseSession._session = Session()
+            ClickHouseSession._session = open_session()
         self.database = f"db{next(_numbers)}"
         self.run(f"CREATE DATABASE {self.database}")
 

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from chdb.session import Session
 from tests.differential.engines import shown
 
+from clickhouse_session import open_session
 from deploy.migration_cases import Case
 from penstock.lake.read.query_execution import QueryResult
 from penstock.model.datasource import Column, DataSource
@@ -50,7 +50,7 @@ class ClickHouse:
     """One ClickHouse in this process."""
 
     def __init__(self) -> None:
-        self._session = Session()
+        self._session = open_session()
 
     def run(self, sql: str) -> None:
         self._session.query(sql)

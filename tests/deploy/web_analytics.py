@@ -16,6 +16,7 @@ from pathlib import Path
 
 from chdb.session import Session
 
+from clickhouse_session import open_session
 from penstock.model.pipe import Materialized
 from penstock.model.project import Project
 from penstock.template.rendering import render_call
@@ -87,7 +88,7 @@ class Truth:
     """ClickHouse with the example's tables; `insert` fills the rollups as their views would."""
 
     project: Project
-    session: Session = field(default_factory=Session)
+    session: Session = field(default_factory=open_session)
 
     def __post_init__(self) -> None:
         self.session.query("CREATE DATABASE IF NOT EXISTS w ENGINE = Atomic")

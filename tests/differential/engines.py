@@ -19,6 +19,7 @@ from chdb.session import Session
 from pyspark.sql import SparkSession
 from tests.differential.sample import ROWS, SCHEMA, clickhouse_literal, project
 
+from clickhouse_session import open_session
 from penstock.deploy.queries.answers.json_values import json_converter, text_converter
 from penstock.errors import Location
 from penstock.model import types as t
@@ -33,7 +34,7 @@ Rows = list[tuple[object, ...]]
 
 @dataclass
 class ClickHouse:
-    session: Session = field(default_factory=Session)
+    session: Session = field(default_factory=open_session)
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chdb.session import Session
-
+from clickhouse_session import open_session
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.calls.special_forms import find_special_form
 from penstock.sql.calls.windows import find_window_function
@@ -19,7 +18,7 @@ def is_known(name: str) -> bool:
 def names_of_clickhouse() -> dict[str, bool]:
     """Every name, and whether ClickHouse takes it in any case."""
     sql = "SELECT name, case_insensitive FROM system.functions"
-    rows = json.loads(Session().query(sql, "JSONCompact").bytes())["data"]
+    rows = json.loads(open_session().query(sql, "JSONCompact").bytes())["data"]
     return {name: bool(any_case) for name, any_case in rows}
 
 

@@ -8,6 +8,7 @@ import re
 import pytest
 from chdb.session import Session
 
+from clickhouse_session import open_session
 from penstock.parse.column_types import UNSUPPORTED, parse_type
 from penstock.parse.lexer import InvalidSyntax
 
@@ -22,7 +23,7 @@ int8, string, uuid, UNSIGNED INTEGER, BOOLEAN(1), INET4(3), BINARY
 
 @pytest.fixture(scope="module")
 def clickhouse() -> Session:
-    return Session()
+    return open_session()
 
 
 def type_in_clickhouse(clickhouse: Session, name: str) -> str | None:

@@ -13,6 +13,7 @@ from chdb.session import Session
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clickhouse_session import open_session
 from manual_pipeline import MakePipeline
 from penstock.flow.stepper import StepLimits
 from penstock.model.datasource import DataSource
@@ -118,7 +119,7 @@ FILES = files()
 
 @pytest.fixture(scope="module")
 def clickhouse() -> Session:
-    return Session()
+    return open_session()
 
 
 @pytest.mark.slow

@@ -38,7 +38,9 @@ from postgres_capture.consuming import RunningConsumer
 from postgres_capture.producing import RunningProducer, producing
 from waiting import wait_until
 
-chdb_session = pytest.importorskip("chdb.session")
+pytest.importorskip("chdb")
+from clickhouse_session import open_session
+
 SMALL = PackageLimits(rows=3, seconds=0.02)
 
 
@@ -46,7 +48,7 @@ class Chdb:
     """A connection to chDB."""
 
     def __init__(self) -> None:
-        self._session = chdb_session.Session()
+        self._session = open_session()
 
     def run(self, statement: str) -> None:
         self._ask(statement, "CSV")

@@ -18,6 +18,7 @@ from chdb.session import Session
 from hypothesis import given
 from hypothesis import strategies as some
 
+from clickhouse_session import open_session
 from penstock.deploy.external.file_rows import LocalFile, file_batches, parquet_columns
 from penstock.deploy.external.text_records import BrokenFile, csv_records, json_objects, tsv_records
 from penstock.deploy.external.web_client import UnreadableSource
@@ -32,7 +33,7 @@ I_S = "i Nullable(Int32), s String"
 
 @pytest.fixture(scope="module")
 def clickhouse() -> Session:
-    return Session()
+    return open_session()
 
 
 def columns_of(structure: str) -> list[tuple[str, object]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from chdb.session import Session
 
+from clickhouse_session import open_session
 from penstock.deploy.external.paths.path_patterns import TooManyPaths, expand_choices, fixed_beginning, path_test
 
 NAMES = (
@@ -28,7 +29,7 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def clickhouse() -> Session:
-    return Session()
+    return open_session()
 
 
 @pytest.mark.parametrize(

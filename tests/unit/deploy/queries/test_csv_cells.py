@@ -10,6 +10,7 @@ from decimal import Decimal
 import pytest
 from chdb.session import Session
 
+from clickhouse_session import open_session
 from penstock.deploy.queries.answers.answer_formats import answer_format
 from penstock.lake.read.packed_rows import PackedRows
 from penstock.lake.read.query_execution import QueryResult
@@ -43,7 +44,7 @@ FLOATS = [0.5, float("inf"), float("-inf"), float("nan"), 1e300, 1e-10, 1e20, 1.
 
 @pytest.fixture(scope="module")
 def clickhouse() -> Session:
-    return Session()
+    return open_session()
 
 
 @pytest.mark.parametrize(("of", "literal", "value"), CASES, ids=[case[0] for case in CASES])

@@ -10,6 +10,7 @@ from chdb.session import Session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clickhouse_session import open_session
 from penstock.model.json_documents.documents import shown_json, store_text
 from penstock.model.json_documents.dynamic_values import leaf_kinds, object_at, value_at
 from penstock.model.json_documents.json_syntax import InvalidDocument
@@ -72,7 +73,7 @@ DOCUMENTS = st.dictionaries(
 
 @pytest.fixture(scope="module")
 def clickhouse() -> Iterator[Session]:
-    session = Session()
+    session = open_session()
     yield session
     session.close()
 

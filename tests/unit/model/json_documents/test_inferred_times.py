@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import random
 
-from chdb.session import Session
-
+from clickhouse_session import open_session
 from penstock.model.json_documents.inferred_times import _infer_short_time, infer_time, written_time
 
 WRITTEN = (
@@ -35,7 +34,7 @@ def test_the_same_texts_are_times_in_clickhouse() -> None:
     """Texts that people write, and the same with characters changed; all of them are leaves of few documents."""
     chance = random.Random(5)
     texts = [*WRITTEN, *(_changed(chance, text) for text in WRITTEN for _ in range(250))]
-    session = Session()
+    session = open_session()
     for at in range(0, len(texts), AT_ONCE):
         document = {f"k{place:04d}": text for place, text in enumerate(texts[at : at + AT_ONCE])}
         literal = json.dumps(document).replace("\\", "\\\\").replace("'", "\\'")
