@@ -343,7 +343,7 @@ class MemoryPipeline:
         rights.check_name("hits")
         return Result((("explain", String()),), [("Spark SQL:",)])
 
-    def run(self, name: str, parameters: Mapping[str, Parameter], ref: str = "live") -> Job:
+    def run(self, name: str, parameters: Mapping[str, Parameter], ref: str = "live", token: str = "") -> Job:
         """Done when it is asked for once more, unless its parameters say otherwise."""
         if name != "take":
             raise NotFound(f"there is no copy `{name}`", hint=did_you_mean(name, ["take"]))
