@@ -171,3 +171,24 @@ def test_a_null_that_comes_after_the_plan_of_a_view(running: Running, monkeypatc
     made = running.deploy(new, destructive=True)
     assert running.strategies(made)["raced_seen"] != "reuse"
     assert rows(running, "raced_seen") == [(0, "a")]
+
+
+def test_what_rows_with_null_have_told_stays_when_they_are_gone(running: Running) -> None:
+    """Of the type of a column that has no NULL any more nothing follows for what was counted when it had some."""
+    counts = "SCHEMA >\n    `seats` Int64,\n    `unknown` UInt64\n\nENGINE SummingMergeTree\nENGINE_SORTING_KEY seats\n"
+    counted = "SELECT seats, countIf(isNull(carrier)) AS unknown FROM told GROUP BY seats"
+    old = {
+        "told.datasource": landing("Nullable(String)"),
+        "told_seen.datasource": counts,
+        "told_mv.pipe": f"NODE rows\nSQL >\n    {counted}\nTYPE materialized\nDATASOURCE told_seen\n",
+    }
+    running.deploy(old)
+    running.post("told", [flight(0), flight(1, carrier=None)])
+    receipt = running.pipeline.deletion.delete("told", "carrier IS NULL", "")
+    running.pipeline.ingestion.wait(receipt, 60)
+    wait_until(lambda: rows(running, "told") == [(0, "a", 100)])
+    assert rows(running, "told_seen") == [(100, 0), (101, 1)]
+    made = running.deploy({"told.datasource": landing("String")}, promote=False, destructive=True)
+    planned = running.strategies(made)
+    assert (planned["told"], planned["told_seen"]) == ("in_place", "recompute")
+    assert rows(running, "told_seen", "staging") == [(100, 0)]

@@ -247,3 +247,42 @@ def test_a_join_may_make_null_of_what_has_none() -> None:
     before = files("Nullable(String)", f"SELECT e.id AS id, e.x AS x FROM {sides}")
     after = files("Nullable(String)", f"SELECT e.id AS id, ifNull(e.x, '') AS x FROM {sides}")
     assert seen_of(before, after, EVENTS)[0] == "recompute"
+
+
+COUNTED = "SELECT id, countIf(isNull(x)) AS n FROM events GROUP BY id"
+
+
+@pytest.mark.parametrize(
+    ("sql", "target"),
+    [
+        (COUNTED, "SCHEMA >\n    `id` UInt32,\n    `n` UInt64\n\nENGINE SummingMergeTree\nENGINE_SORTING_KEY id\n"),
+        ("SELECT id, isNull(x) AS x FROM events", TARGET.format("UInt8")),
+    ],
+)
+def test_a_type_tells_nothing_of_rows_with_null_that_are_gone(sql: str, target: str) -> None:
+    """Its new type says that `isNull` is 0, but there were rows of which it was 1."""
+    before, after = files("Nullable(String)", sql), files("String", sql)
+    before["seen.datasource"] = after["seen.datasource"] = target
+    assert seen_of(before, after, EVENTS)[0] == "reuse"
+    assert seen_of(before, after, EVENTS, shortened=True)[0] == "recompute"
+
+
+def test_a_copied_table_does_not_know_what_its_source_had_lost() -> None:
+    """The target has rows of before the copy: of what was removed by then, only the first table has a note."""
+    first = files("Nullable(String)", f"{PLAIN} WHERE id > 3")
+    more = "`at` DateTime `json:$.at`"
+    copied = {
+        **first,
+        "events.datasource": first["events.datasource"].replace("\n\nENGINE", f",\n    {more}\n\nENGINE"),
+    }
+    copied["events.datasource"] += "FORWARD_QUERY >\n    SELECT *, now() AS at\n"
+    last = {**copied, "seen_mv.pipe": view(f"{FILLED_SQL} WHERE id > 3")}
+    one, two, three = (load_files(each).project for each in (first, copied, last))
+    d1 = make_plan(None, one, PlanOptions("d1"))
+    d2 = make_plan(Live(one, d1.manifest, {}), two, PlanOptions("d2"))
+    assert [copy.table for copy in d2.manifest.copies] == ["events__d2"]
+    known = StoredValues(3, {"x": NO_NULL}, is_whole=True)
+    d3 = make_plan(replace(Live(two, d2.manifest, {}), stored_values=lambda _: known), three, PlanOptions("d3", True))
+    seen = d3.resource("seen")
+    assert seen is not None
+    assert seen.strategy == "recompute"

@@ -58,6 +58,7 @@ def find_derived_columns(context: PlanningContext, transition: DataSourceTransit
     if not transition.running.views or is_posted or context.has_failed_feeder(transition.new.name):
         return {}  # rows that were posted have the DEFAULT of the new column
     has_proved_source = context.reads_proved_columns(transition.new.name)
+    lacks_rows = context.lacks_rows_with_null(transition.new.name)
     placement = transition.placement
     added = _added_columns(transition, placement)
     if not added:
@@ -76,7 +77,7 @@ def find_derived_columns(context: PlanningContext, transition: DataSourceTransit
     return {
         name: derived
         for name, derived in found.items()
-        if derived.is_constant or not has_proved_source  # it tells nothing of rows that are gone from the source
+        if not has_proved_source or (derived.is_constant and not lacks_rows)  # it tells nothing of rows that are gone
         if is_safe(transition, derived) and can_tell_rows(context, transition, name, derived)
         if survives_merging(transition, name, derived)
     }

@@ -87,8 +87,8 @@ class PlanningContext:
         if running is None or new is None or running.source.name != name or keeps_no_rows(running.source, new):
             return
         shown, table = self.history_binding(name), running.table.id
-        if shown.table != table or running.source.engine.name != "MergeTree":
-            return
+        if shown.table != table or running.source.engine.name != "MergeTree" or running.copies:
+            return  # a copy does not tell what its source had lost
         for column in running.source.columns:
             live, after = running.binding.column(column.name), shown.column(column.name)
             if live is None or after is None or not is_nullable(column.type):
@@ -136,6 +136,24 @@ class PlanningContext:
         and not every one that live may have had: it tells less of the rows that were made of it."""
         reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
         return any(claim.source == each for each in reads for claim in self.done[each].claims)
+
+    def lacks_rows_with_null(self, name: str) -> bool:
+        """Whether a view into a data source reads one with a column that is proved to have no NULL, and from which rows
+        with NULL may be gone: what its new type says, as of isNull, was not so of them."""
+        reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
+        runs = [
+            run
+            for each in reads
+            if any(claim.never_null and claim.source == each for claim in self.done[each].claims)
+            if (run := self.running(each)) is not None
+        ]
+        return any(
+            run.source.engine.name != "MergeTree"
+            or run.copies
+            or (stored := self.stored_values(run.table.id)) is None
+            or not stored.is_whole
+            for run in runs
+        )
 
     def can_resume(self, view: View, live: View) -> bool:
         """Whether the cursor of a live view is valid for the new view: both read the same table, or the new one reads a

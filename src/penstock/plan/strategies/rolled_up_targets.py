@@ -146,10 +146,12 @@ def _prove_types(changed: _Changed, derived: Mapping[str, DerivedColumn]) -> tup
     which that is not known. A source whose type was proved tells nothing of rows that are gone from it."""
     before, proofs = changed.before, []
     has_proved_source = changed.context.reads_proved_columns(before.new.name)
+    lacks_rows = changed.context.lacks_rows_with_null(before.new.name)
     for name, each in derived.items():
         column, origin = before.new.column(name), changed.origins.get(name)
         is_plain = origin is not None and each.sql == quote_identifier(origin.name)
-        if column is None or each.is_constant or (not is_plain and not has_proved_source):
+        is_told = each.is_constant and not lacks_rows
+        if column is None or is_told or (not is_plain and not has_proved_source):
             continue
         if origin is not None and is_plain and cast_column(each.sql, origin.type, column.type) is not None:
             continue
