@@ -88,6 +88,7 @@ _ANY_CASE = frozenset(
         *("any_value_respect_nulls", "first_value_respect_nulls", "last_value_respect_nulls", "max_by", "min_by"),
         *("std", "stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "covar_pop", "covar_samp"),
         *("bit_and", "bit_or", "bit_xor", "group_concat", "string_agg"),
+        *("approx_top_k", "approx_top_count", "approx_top_sum"),
     }
 )
 """Names that ClickHouse takes in any case."""

@@ -424,7 +424,13 @@ SPECIAL_FORMS: Mapping[str, SpecialForm] = {
     **RUNNING_FORMS,
     **POLYGON_FORMS,
 }
-_ANY_CASE = {name.lower(): name for name in ("scalarProduct", "vectorSum", "vectorDifference", "nullIf")}
+_ANY_CASE = {
+    name.lower(): name
+    for name in (
+        *("scalarProduct", "vectorSum", "vectorDifference", "nullIf"),
+        *(name for name in NORMALIZING_FORMS if name.startswith("normalize")),
+    )
+}
 """Names with capital letters that ClickHouse takes in any case, by their lower case."""
 
 

@@ -329,4 +329,4 @@ ALIASES: dict[str, str] = {
     **{f"norm{kind}": f"{kind}Norm" for kind in (*_NORMS, "Lp")},
     **{f"distance{kind}": f"{kind}Distance" for kind in (*_NORMS, "Lp")},
 }
-ANY_CASE: tuple[str, ...] = ()
+ANY_CASE: tuple[str, ...] = tuple(ALIASES)
