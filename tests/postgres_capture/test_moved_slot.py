@@ -6,9 +6,13 @@ import threading
 
 import pytest
 
+from penstock.errors import Conflict
 from penstock.postgres.capture.producer import Producer
+from penstock.postgres.capture.records import CaptureRecords
+from penstock.postgres.capture.setup import remove_capture, set_up
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.capture.stream.slot_place import MovedSlot
+from penstock.postgres.catalog.source_connection import open_source
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from postgres_capture.conftest import Source
 from postgres_capture.landing_server import OWN, InboxPipeline
@@ -65,6 +69,49 @@ def test_a_slot_is_let_go_up_to_what_was_written_down(source: Source, landing: L
             wait_until(lambda: places(source)[0] >= at, 60, lambda: str(places(source)))  # noqa: B023
         confirmed, noted = places(source)
         assert confirmed <= noted
+
+
+def test_setup_beside_a_producer_that_writes_nothing_down(source: Source) -> None:
+    """One of a former version goes on confirming until it is ended: no place is known before the next one reads."""
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY)")
+    source.set_up("one")
+    source.run("DELETE FROM penstock.slot_places WHERE capture = '{s}'")
+    source.set_up("one")
+    source.run(f"SELECT pg_replication_slot_advance({SLOT}, pg_current_wal_lsn())")
+    assert moved_alarms(source) == []
+
+
+def test_a_slot_of_another_database_is_left_alone(source: Source) -> None:
+    """A copy of a database has the records of its capture, and not its slot."""
+    database = f"{source.name}_copy"
+    source.run(f"CREATE DATABASE {database}")
+    copy = open_source(source.dsn.replace("/postgres", f"/{database}"))
+    try:
+        source.set_up()
+        with pytest.raises(Conflict, match="belongs to the database `postgres`"):
+            set_up(copy, source.name, [])
+        CaptureRecords(copy, source.name).begin(f"penstock_{source.name}", f"penstock_{source.name}", "of a copy")
+        copy.cursor().execute(f"INSERT INTO penstock.slot_places VALUES ('{source.name}', '0/1')")
+        assert "the slot is gone" in read_status(copy, source.name).alarms[1]
+        with pytest.raises(Conflict, match="belongs to the database `postgres`"):
+            set_up(copy, source.name, [])
+        remove_capture(copy, source.name)
+        assert source.rows(f"SELECT database FROM pg_replication_slots WHERE slot_name = {SLOT}") == [("postgres",)]
+    finally:
+        copy.close()
+        source.run(f"DROP DATABASE {database} WITH (FORCE)")
+
+
+def test_what_is_written_down_is_there_after_a_crash(source: Source) -> None:
+    source.run("ALTER DATABASE postgres SET synchronous_commit = off")
+    try:
+        opened = open_source(source.dsn)
+        cursor = opened.cursor()
+        cursor.execute("SHOW synchronous_commit")
+        assert cursor.fetchall() == [("local",)]
+        opened.close()
+    finally:
+        source.run("ALTER DATABASE postgres RESET synchronous_commit")
 
 
 def places(source: Source) -> tuple[int, int]:

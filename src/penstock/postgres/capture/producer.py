@@ -93,8 +93,10 @@ class Producer:
             opened.callback(reads.close)
             stream = ReplicationStream(self._dsn, capture.slot, capture.publications)
             opened.callback(stream.close)
-            if (moved := SlotPlace(connection, self._name).moved()) is not None:
+            place = SlotPlace(connection, self._name)
+            if (moved := place.moved()) is not None:
                 raise moved
+            place.begin()
             self._begin_route(ConsumerRecords(connection))  # the slot is ours: no other producer delivers elsewhere
             run = _StreamRun(context, stream, reads, self._columns(connection))
             log.info("capture %s reads slot %s", capture.name, capture.slot)

@@ -56,7 +56,8 @@ _PROGRESS = ("acknowledged", "published", *delivery_records.TABLES)
 _CAPTURES = f"""SELECT name, id, slot, publication,
   coalesce((pg_catalog.to_jsonb(c) ->> 'setup_version')::int4, 0) FROM {OWN_SCHEMA}.captures c"""
 _ATTRIBUTES = """WITH RECURSIVE types (oid) AS (
-  SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  SELECT a.atttypid FROM pg_catalog.pg_attribute a
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid >= 16384  -- made by somebody
   UNION SELECT i.oid FROM types o JOIN pg_catalog.pg_type t ON t.oid = o.oid CROSS JOIN LATERAL (
     SELECT t.typelem WHERE t.typcategory = 'A' UNION ALL SELECT t.typbasetype WHERE t.typtype = 'd'
     UNION ALL SELECT b.atttypid FROM pg_catalog.pg_attribute b

@@ -177,7 +177,8 @@ def remove_capture(connection: SourceConnection, capture: str) -> None:
     """Remove a capture with its slot, which makes Postgres forget what was not read. Raises NotFound, Failed."""
     records = CaptureRecords(connection, capture)
     made = records.capture()
-    found = "SELECT slot_name FROM pg_catalog.pg_replication_slots WHERE slot_name = %s"
+    here = "slot_name = %s AND database = pg_catalog.current_database()"  # a copy has the records, and not the slot
+    found = f"SELECT slot_name FROM pg_catalog.pg_replication_slots WHERE {here}"
     _run(connection, f"SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM ({found}) AS there", made.slot)
     for each in made.publications:
         _run(connection, f"DROP PUBLICATION IF EXISTS {sql_name(each)}")
@@ -279,8 +280,14 @@ def _make_publications(connection: SourceConnection, name: str) -> None:
 def _make_slot(connection: SourceConnection, records: CaptureRecords, capture: str) -> list[str]:
     """Make the slot where there is none that has all changes. Returns what is worth knowing."""
     name, place = f"penstock_{capture}", SlotPlace(connection, capture)
-    slots = _rows(connection, "SELECT wal_status FROM pg_catalog.pg_replication_slots WHERE slot_name = %s", name)
-    is_whole = bool(slots) and slots != [("lost",)] and place.moved() is None
+    found = "SELECT wal_status, database FROM pg_catalog.pg_replication_slots WHERE slot_name = %s"
+    slots = _rows(connection, f"{found} AND database = pg_catalog.current_database()", name)
+    if not slots and (others := _rows(connection, found, name)):
+        raise Conflict(
+            f"the slot `{name}` belongs to the database `{others[0][1]}` of the same server: slots have one name each",
+            hint="--name gives the capture of this database another name",
+        )
+    is_whole = bool(slots) and slots[0][0] != "lost" and place.moved() is None
     notes: list[str] = []
     if not is_whole:
         if records.tables():
@@ -295,7 +302,7 @@ def _make_slot(connection: SourceConnection, records: CaptureRecords, capture: s
         forget_kept_rows(connection, capture)
         place.forget()
         _run(connection, "SELECT pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", name)
-    place.begin()
+        place.begin()
     return notes
 
 

@@ -164,7 +164,7 @@ _PUBLISHED = """SELECT schemaname || '.' || tablename FROM pg_catalog.pg_publica
   ORDER BY 1"""
 _SLOT = """SELECT active, confirmed_flush_lsn::text, pg_catalog.pg_current_wal_lsn()::text,
   coalesce(pg_catalog.pg_current_wal_lsn() - confirmed_flush_lsn, 0), wal_status, safe_wal_size
-  FROM pg_catalog.pg_replication_slots WHERE slot_name = %s"""
+  FROM pg_catalog.pg_replication_slots WHERE slot_name = %s AND database = pg_catalog.current_database()"""
 
 
 def _read_slot(connection: SourceConnection, name: str) -> SlotStatus | None:

@@ -34,6 +34,10 @@ SPELLING: Mapping[str, str] = {
 }
 """Settings on which the texts of types, defaults and values depend; databases, roles and sessions have others."""
 
+_DURABLE = """SELECT pg_catalog.set_config('synchronous_commit', 'local', false)
+  WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"""
+"""What is written down before something is done must be there after a crash, whatever a database is set to."""
+
 
 class SourceCursor(Protocol):
     """What is used of a cursor of the driver."""
@@ -71,6 +75,7 @@ def open_source(dsn: str) -> SourceConnection:
         raise Unavailable(f"Postgres cannot be reached: {told}", hint=hint) from None
     opened.autocommit = True
     opened.cursor().execute("; ".join(f"SET {name} = {value}" for name, value in SPELLING.items()))
+    opened.cursor().execute(_DURABLE)
     return opened
 
 

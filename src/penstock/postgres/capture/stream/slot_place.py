@@ -19,13 +19,9 @@ DEFINITION = f"""
 CREATE TABLE IF NOT EXISTS {_TABLE} (
   capture text PRIMARY KEY REFERENCES {OWN_SCHEMA}.captures ON DELETE CASCADE, lsn pg_lsn NOT NULL);
 """
-_MOVED = f"""SELECT p.lsn::text, s.confirmed_flush_lsn::text FROM {_TABLE} p
-  JOIN {OWN_SCHEMA}.captures c ON c.name = p.capture JOIN pg_catalog.pg_replication_slots s ON s.slot_name = c.slot
-  WHERE p.capture = %s AND s.confirmed_flush_lsn > p.lsn"""
-_NOTE_SLOT = f"""INSERT INTO {_TABLE} (capture, lsn)
-  SELECT c.name, s.confirmed_flush_lsn FROM {OWN_SCHEMA}.captures c
-    JOIN pg_catalog.pg_replication_slots s ON s.slot_name = c.slot
-  WHERE c.name = %s AND s.confirmed_flush_lsn IS NOT NULL ON CONFLICT (capture) DO NOTHING"""
+_CONFIRMED = f"""SELECT s.confirmed_flush_lsn::text FROM {OWN_SCHEMA}.captures c
+  JOIN pg_catalog.pg_replication_slots s ON s.slot_name = c.slot AND s.database = pg_catalog.current_database()
+  WHERE c.name = %s AND s.confirmed_flush_lsn IS NOT NULL"""
 
 
 class MovedSlot(Conflict):
@@ -55,12 +51,19 @@ class SlotPlace:
         """What is wrong where the slot is further than it may be. None before setup has made the table."""
         if not self._source.has_table(_TABLE):
             return None
-        found = self._source.rows(_MOVED, self._capture)
-        return MovedSlot(self._capture, *map(str, found[0])) if found else None
+        # In this order: a producer that runs meanwhile writes an LSN down first, and confirms it then.
+        for (found,) in self._source.rows(_CONFIRMED, self._capture):
+            behind = f"SELECT lsn::text FROM {_TABLE} WHERE capture = %s AND lsn < %s::pg_lsn"
+            for (noted,) in self._source.rows(behind, self._capture, found):
+                return MovedSlot(self._capture, noted, found)
+        return None
 
     def begin(self) -> None:
-        """The slot is there, and is where it should be, unless its place is known already."""
-        self._source.run(_NOTE_SLOT, self._capture)
+        """The slot is there, and is where it should be, unless its place is known already. The caller has made it, or
+        reads it: another producer, of a version that writes nothing down, would go on confirming."""
+        for (found,) in self._source.rows(_CONFIRMED, self._capture):
+            note = f"INSERT INTO {_TABLE} (capture, lsn) VALUES (%s, %s::pg_lsn) ON CONFLICT (capture) DO NOTHING"
+            self._source.run(note, self._capture, found)
 
     def forget(self) -> None:
         """The slot is made anew."""
