@@ -32,3 +32,5 @@ SELECT mapContainsKeyLike(map('a_b', 1), '%\\_%'), mapExtractKeyLike(map('ab', 1
 SELECT CAST(map() AS Map(String, Int8)), toString(map()), length(map()), mapKeys(map());
 SELECT if(id > 2, map('a', id), map()), if(id > 2, map(), map('x', [1])), coalesce(map('a', 1), map()) FROM t ORDER BY id;
 SELECT map() AS m, toTypeName(map());
+SELECT map('a') FROM t;
+SELECT map('a', 1, 'b') FROM t;

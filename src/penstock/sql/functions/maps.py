@@ -80,9 +80,11 @@ def _make_map(values: Sequence[TypedSql]) -> TypedSql:
     """map(key, value, …); literal keys must differ."""
     if not values:
         return TypedSql("map()", t.Map(NOTHING, NOTHING), "MAP<VOID, VOID>")
+    if len(values) % 2:
+        raise BadArguments("`map` takes pairs of a key and a value", "map('a', 1, 'b', 2)")
     keys, items = values[::2], values[1::2]
     key, item = supertype([value.type for value in keys]), value_supertype(items)
-    if len(keys) != len(items) or key is None or item is None:
+    if key is None or item is None:
         raise BadArguments("`map` needs pairs of a key and a value, of one type each")
     _check_keys(key, keys)
     shown = (
