@@ -54,6 +54,11 @@ class Decimal:
     def __str__(self) -> str:
         return f"Decimal({self.precision}, {self.scale})"
 
+    @property
+    def kept_digits(self) -> int:
+        """The digits that the integer holds in which ClickHouse keeps it, of 32, 64 or 128 bits."""
+        return next(digits for digits in (9, 18, 38) if self.precision <= digits)
+
 
 @dataclass(frozen=True, slots=True)
 class Bool:

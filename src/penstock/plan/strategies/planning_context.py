@@ -134,19 +134,13 @@ class PlanningContext:
     def reads_proved_columns(self, name: str) -> bool:
         """Whether a view into a data source reads one with a column whose new type holds the values that are stored,
         and not every one that live may have had: it tells less of the rows that were made of it."""
-        reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
-        return any(claim.source == each for each in reads for claim in self.done[each].claims)
+        return any(True for _ in self._claims_of_sources(name))
 
     def lacks_rows_with_null(self, name: str) -> bool:
         """Whether a view into a data source reads one with a column that is proved to have no NULL, and from which rows
         with NULL may be gone: what its new type says, as of isNull, was not so of them."""
-        reads = {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}
-        runs = [
-            run
-            for each in reads
-            if any(claim.never_null and claim.source == each for claim in self.done[each].claims)
-            if (run := self.running(each)) is not None
-        ]
+        sources = {claim.source for claim in self._claims_of_sources(name) if claim.never_null}
+        runs = [run for each in sources if (run := self.running(each)) is not None]
         return any(
             run.source.engine.name != "MergeTree"
             or run.copies
@@ -154,6 +148,11 @@ class PlanningContext:
             or not stored.is_whole
             for run in runs
         )
+
+    def _claims_of_sources(self, name: str) -> Iterator[StoredClaim]:
+        """What is claimed of the columns of the data sources that views into a data source read."""
+        for each in {read.datasource for view in self.compiled.feeders(name) for read in reads_of_view(view)}:
+            yield from (claim for claim in self.done[each].claims if claim.source == each)
 
     def can_resume(self, view: View, live: View) -> bool:
         """Whether the cursor of a live view is valid for the new view: both read the same table, or the new one reads a

@@ -168,7 +168,7 @@ class _StreamRun:
         for each in self._tables.values():
             each.flush_whole()
         self._noted = float("-inf")
-        self._place.hurry()
+        self._place.write_next_at_once()
         self._confirm()
         self._acknowledge(float("inf"))
 

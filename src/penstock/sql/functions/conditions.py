@@ -81,7 +81,7 @@ def _extreme_function(name: str) -> Function:
         if isinstance(t.unwrap_type(of), t.Decimal) and any(isinstance(value.bare, _WHOLE) for value in values):
             of = _decimal_beside_integers(values, of)
         elif isinstance(of, t.Decimal) and len(values) == 2:
-            of = t.Decimal(next(most for most in _DIGITS_OF_DECIMALS if of.precision <= most), of.scale)
+            of = t.Decimal(of.kept_digits, of.scale)  # ClickHouse names all digits of the extreme of two
         if isinstance(t.unwrap_type(of), t.Float):
             return _float_extreme(name, values, of)
         parts = [as_common_type(value, of) for value in values]
@@ -94,8 +94,6 @@ def _extreme_function(name: str) -> Function:
 
 
 _WHOLE = (t.Int, t.Bool)
-_DIGITS_OF_DECIMALS = (9, 18, 38)
-"""Of the extreme of two Decimals ClickHouse names all digits that their integer holds."""
 
 
 def _decimal_beside_integers(values: Sequence[TypedSql], common: Type) -> Type:

@@ -21,7 +21,7 @@ _BITS_OF_DIGITS = {9: 32, 18: 64, _MOST_DIGITS: 128}
 
 def decimal_arithmetic(operator: str, pair: tuple[TypedSql, TypedSql], of: t.Decimal, result: t.Type) -> TypedSql:
     """Computed with all digits of the integer that is behind the Decimal in ClickHouse (9, 18 or 38)."""
-    digits = next(size for size in _BITS_OF_DIGITS if of.precision <= size)
+    digits = of.kept_digits
     spark = f"DECIMAL({digits},{of.scale})"
     match operator:
         case "/":

@@ -70,8 +70,8 @@ class SlotPlace:
         if self._source.has_table(_TABLE):
             self._source.run(f"DELETE FROM {_TABLE} WHERE capture = %s", self._capture)
 
-    def hurry(self) -> None:
-        """The next LSN is written down at once."""
+    def write_next_at_once(self) -> None:
+        """The next LSN that may be confirmed is written down whenever the last one was."""
         self._written = float("-inf")
 
     def confirmable(self, lsn: int, seconds: float) -> int:

@@ -48,7 +48,7 @@ def _rounding_function(name: str) -> Function:
             raise BadArguments(f"`{name}` of a Bool is not supported", "toUInt8")
         if isinstance(value.bare, t.Decimal):
             digits = max(min(digits, value.bare.scale), value.bare.scale - value.bare.precision - 1)
-            whole = f"DECIMAL({next(size for size in (9, 18, 38) if value.bare.precision <= size)},{value.bare.scale})"
+            whole = f"DECIMAL({value.bare.kept_digits},{value.bare.scale})"
             rounded = DECIMAL_ROUNDING[name].format(value.sql, digits)
             return TypedSql(f"CAST({rounded} AS {whole})", value.type, whole)
         if isinstance(value.bare, t.Int):
