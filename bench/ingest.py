@@ -54,6 +54,10 @@ TRIALS = (
     Trial(f"single rows from {MANY} connections", 1, MANY, None, 1.0),
 )
 
+WARMING = (Trial("batches before", BATCH, 2, 4.0), Trial("single rows before", 1, 16))
+WARMING_SECONDS = 15.0
+"""A server runs for months: what is measured is not the first half minute, in which Java compiles its own code."""
+
 
 @dataclass
 class Target:
@@ -132,7 +136,8 @@ def _real_server(folder: Path) -> Iterator[Target]:
         process = psutil.Process(int((folder / ".penstock" / "server.pid").read_text().split()[0]))
         target = Target(int(server.url.rpartition(":")[2]), server.token, process)
         target.settle = lambda accepted: _wait_for_rows(client, accepted)
-        _measure(Trial("warm", BATCH, 2, 4.0), target, 10.0)
+        for trial in WARMING:
+            _measure(trial, target, WARMING_SECONDS)
         yield target
         client.close()
     finally:

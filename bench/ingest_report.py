@@ -64,6 +64,8 @@ def report(
             "due. `caught up` is when the last row of a load was visible two views away, in seconds after the load. The",
             "processor time of a request depends least on what else the machine does: where all together had much less than",
             "2 cores, other programs had the rest, and the figures say little about a machine of their own.",
+            "The server had taken batches and then single rows for a quarter of a minute each before the first load: in",
+            "its first minute half of Java's time is the compiling of its own code.",
             f"Load of the machine before: {load:.1f}.",
             "",
             "| load | requests/s | rows/s | p50, ms | p99, ms | of the empty server | of forced appends | caught up |",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from penstock.lake.spark import java
 from penstock.lake.spark.java import JavaMissing, find_java_home
-from penstock.lake.spark.java_process import SparkStartFailure, StartingJava, java_configuration
+from penstock.lake.spark.java_process import NICE, SparkStartFailure, StartingJava, java_configuration
 from penstock.lake.spark.session import open_lake
 from penstock.model.settings import Settings
 from waiting import wait_until
@@ -38,7 +40,8 @@ def make_java(home: Path, version: str) -> None:
 
 def make_java_that_says(home: Path, text: str) -> None:
     made = home / "bin" / "java.new"
-    made.write_text(JAVA.replace("{version}", "17.0.1").replace("Invalid maximum heap size: -Xmx900g", text))
+    said = JAVA.replace("{version}", "17.0.1").replace("'Invalid maximum heap size: -Xmx900g'", f'"{text}"')
+    made.write_text(said)
     made.chmod(0o755)
     made.replace(home / "bin" / "java")
 
@@ -68,6 +71,16 @@ def test_a_java_that_ends_at_once_is_quoted(only_java: Path, tmp_path: Path) -> 
     with pytest.raises(SparkStartFailure, match="Invalid maximum heap size: -Xmx900g") as raised:
         open_lake(Settings(), tmp_path / "home")
     assert "spark.log in .penstock" in str(raised.value.hint)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has a nice value of its own on Linux only")
+def test_java_leaves_the_processor_to_the_server(only_java: Path, tmp_path: Path) -> None:
+    make_java(only_java, "17.0.1")
+    make_java_that_says(only_java, "$(nice)")
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    with pytest.raises(SparkStartFailure, match=f": {min(own + NICE, 19)}$"):
+        open_lake(Settings(), tmp_path / "home")
+    assert os.getpriority(os.PRIO_PROCESS, 0) == own
 
 
 def test_the_reason_is_what_java_raised(tmp_path: Path) -> None:
