@@ -185,7 +185,8 @@ class TraceSettings:
     """Where traces go (`docs/operations.md`)."""
 
     endpoint: str | None = None
-    """The address of a collector of OpenTelemetry that takes OTLP over HTTP, without `/v1/traces`."""
+    """The address of a collector of OpenTelemetry that takes OTLP over HTTP, without `/v1/traces`; what it has behind a
+    question mark is a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +287,7 @@ def secret_values(settings: Settings) -> tuple[str, ...]:
     found = {*_secrets_in_properties(settings.catalog), *_secrets_in_properties(settings.spark.conf)}
     found.update(_secrets_in_address(settings.state.url or ""))
     found.update(_secrets_in_address(settings.postgres.dsn or ""))
-    found.update(_secrets_in_address(settings.traces.endpoint or ""))
+    found.update((*_secrets_in_address(settings.traces.endpoint or ""), *_query_values(settings.traces.endpoint or "")))
     for store in settings.stores.values():
         found.update(_secrets_in_properties(store.catalog))
         found.update((*_secrets_in_address(store.url or ""), *filter(None, [store.password])))
@@ -310,3 +311,9 @@ def _secrets_in_address(text: str) -> Iterator[str]:
     if password:
         yield password
     yield from (value for name, value in parse_qsl(parts.query) if _SECRET_NAME.search(name))
+
+
+def _query_values(text: str) -> Iterator[str]:
+    """What a URL has behind its question mark: for a collector that is a key, whatever it is called."""
+    query = text.partition("?")[2].partition("#")[0]
+    yield from (value for _, value in parse_qsl(query))

@@ -41,10 +41,11 @@ def start_span_delivery(settings: TraceSettings, process: str) -> Callable[[], N
         hint = "pip install 'penstock[traces]' where the server runs"
         raise Failed("the packages that send traces are not installed", hint=hint)
     provider = TracerProvider(resource=_describe_process(process))
-    exporter = OTLPSpanExporter(endpoint=f"{settings.endpoint.rstrip('/')}/v1/traces")
+    address, mark, query = settings.endpoint.partition("?")
+    exporter = OTLPSpanExporter(endpoint=f"{address.rstrip('/')}/v1/traces{mark}{query}")
     provider.add_span_processor(BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
-    log.info("traces are sent to %s", settings.endpoint)
+    log.info("traces are sent to %s", address)  # behind the mark may be a key
 
     def end() -> None:
         closing = threading.Thread(target=provider.shutdown, name="close traces", daemon=True)

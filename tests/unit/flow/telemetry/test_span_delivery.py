@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from penstock.errors import Conflict, Failed
 from penstock.flow.telemetry import span_delivery, spans
 from penstock.flow.telemetry.log_context import log_context_pairs
-from penstock.model.settings import TraceSettings
+from penstock.model.settings import Settings, TraceSettings, secret_values
 from penstock.serve.http.metrics import Metrics
 from penstock.serve.http.request_ids import CALL, RequestObserver
 
@@ -31,6 +31,7 @@ class Collector(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Taking)
         self.requests: list[ExportTraceServiceRequest] = []
+        self.queries: list[str] = []
 
     @property
     def address(self) -> str:
@@ -47,7 +48,9 @@ class _Taking(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path == "/v1/traces":
+        path, _, query = self.path.partition("?")
+        if path == "/v1/traces":
+            self.server.queries.append(query)
             self.server.requests.append(ExportTraceServiceRequest.FromString(body))
         self.send_response(200)
         self.end_headers()
@@ -178,6 +181,21 @@ def test_work_goes_on_without_the_collector(
         pass
     end()
     assert "Transient error" in caplog.text
+
+
+def test_a_key_in_the_address_is_sent_and_never_logged(
+    collector: Collector, export: Callable[[str], Callable[[], None]], caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint = f"{collector.address}/?key=sesame-of-the-collector&team=seven"
+    with caplog.at_level("INFO"):
+        end = export(endpoint)
+    with spans.span("sent", {}):
+        pass
+    end()
+    assert collector.queries == ["key=sesame-of-the-collector&team=seven"]
+    assert "traces are sent to" in caplog.text
+    assert "sesame" not in caplog.text
+    assert "sesame-of-the-collector" in secret_values(Settings(traces=TraceSettings(endpoint)))
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
