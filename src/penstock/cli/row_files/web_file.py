@@ -6,7 +6,10 @@ whole before anybody reads it, so a transfer that breaks off sends no row; no me
 
 from __future__ import annotations
 
+import gzip
+import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -51,15 +54,45 @@ def shown_address(address: str) -> str:
 
 
 def _fetch(address: str, shown: str, folder: Path) -> Path:
-    timeout = httpx.Timeout(SECONDS, connect=10)
-    with httpx.stream("GET", address, follow_redirects=True, timeout=timeout) as answer:
+    timeout, hooks = httpx.Timeout(SECONDS, connect=10), {"response": [check_redirection]}
+    with (
+        httpx.Client(timeout=timeout, follow_redirects=True, event_hooks=hooks) as client,
+        client.stream("GET", address, headers={"Accept-Encoding": "identity"}) as answer,
+    ):
         if not answer.is_success:
             reason = f"{answer.status_code} {answer.reason_phrase}".strip()
             raise InvalidRequest(f"{shown} cannot be fetched: its server answers {reason}")
+        if "Content-Length" not in answer.headers and "chunked" not in answer.headers.get("Transfer-Encoding", ""):
+            said = "its server does not say how long it is, so a part of it could be missing"
+            raise InvalidRequest(f"{shown} cannot be fetched: {said}", hint="fetch it, look at it, and name the copy")
         path = folder / _file_name(answer)
         with path.open("wb") as file:
-            for part in answer.iter_bytes():
+            for part in answer.iter_raw():
                 file.write(part)
+    return _unpack(path, answer.headers.get("Content-Encoding", "identity").strip().lower(), shown)
+
+
+def check_redirection(answer: httpx.Response) -> None:
+    """Raises httpx.UnsupportedProtocol where the way would be open to others from here on."""
+    if answer.has_redirect_location and answer.url.scheme == "https":
+        to = answer.url.join(answer.headers["Location"])
+        if to.scheme != "https":
+            raise httpx.UnsupportedProtocol(f"its server redirects from https to {to.scheme}, which is not followed")
+
+
+def _unpack(path: Path, encoding: str, shown: str) -> Path:
+    """The file without what its server packed it in; all of it is unpacked before anybody reads it."""
+    if encoding == "identity":
+        return path
+    if encoding not in ("gzip", "x-gzip"):
+        raise InvalidRequest(f"{shown} cannot be fetched: its server sends it packed as `{encoding}`")
+    packed = path.rename(path.with_name(f"{path.name}.packed"))
+    try:
+        with gzip.open(packed) as source, path.open("wb") as file:
+            shutil.copyfileobj(source, file)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InvalidRequest(f"{shown} cannot be fetched: its server sends it damaged: {error}") from error
+    packed.unlink()
     return path
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 
+import httpx
 import pytest
+import zstandard
 
+from penstock.cli.row_files import web_file
 from penstock.cli.row_files.row_file import open_rows
 from penstock.cli.row_files.web_file import fetched_file, is_address, shown_address
 from penstock.errors import InvalidRequest
@@ -63,6 +67,16 @@ def test_an_address_that_moved_is_followed(web: WebServer) -> None:
         assert list(opened.bodies()) == [ROWS]
 
 
+@pytest.mark.parametrize("to", ["http://host/rows.ndjson", "//host:8/x", "/rows.ndjson"])
+def test_a_redirection_from_https_stays_on_https(to: str) -> None:
+    answer = httpx.Response(302, headers={"Location": to}, request=httpx.Request("GET", "https://host/rows"))
+    if to.startswith("http:"):
+        with pytest.raises(httpx.UnsupportedProtocol, match="https to http"):
+            web_file.check_redirection(answer)
+    else:
+        web_file.check_redirection(answer)
+
+
 def test_a_transfer_that_breaks_off_gives_no_row(web: WebServer) -> None:
     def answer_a_part(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -74,6 +88,31 @@ def test_a_transfer_that_breaks_off_gives_no_row(web: WebServer) -> None:
     web.pages["/rows.ndjson"] = answer_a_part
     with pytest.raises(InvalidRequest, match="cannot be fetched"), open_rows(web.url("/rows.ndjson")):
         pass
+
+
+@pytest.mark.parametrize(
+    ("headers", "content"),
+    [
+        ({}, ROWS[:9]),
+        ({"Content-Encoding": "gzip"}, gzip.compress(ROWS)),
+        ({"Content-Encoding": "gzip", "Content-Length": "20"}, gzip.compress(ROWS)[:20]),
+        ({"Content-Encoding": "deflate", "Content-Length": "12"}, zlib.compress(ROWS)[:12]),
+        ({"Content-Encoding": "zstd", "Content-Length": "14"}, zstandard.compress(ROWS)[:14]),
+        ({"Content-Encoding": "br", "Content-Length": "18"}, ROWS),
+    ],
+)
+def test_an_answer_that_may_lack_its_end_gives_no_row(web: WebServer, headers: dict[str, str], content: bytes) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(content)
+        handler.close_connection = True
+
+    web.pages["/rows.ndjson"] = answer
+    with pytest.raises(InvalidRequest, match="rows.ndjson"), open_rows(web.url("/rows.ndjson")) as opened:
+        assert list(opened.bodies()) == []
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1/rows", "http://[::1/rows", "https://no-host.invalid/rows"])
