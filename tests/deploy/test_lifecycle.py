@@ -356,6 +356,44 @@ def test_a_data_source_that_was_null_begins_without_rows(running: Running) -> No
     assert "no longer has all its rows" in str(raised.value.problems)
 
 
+def test_a_copy_of_a_table_that_lost_rows_is_known_to_lack_them(running: Running) -> None:
+    """What was made of these rows would be lost; of what is made of the copy, nothing is missing."""
+    name = "lacking"
+    running.deploy(project(name, ", `size` String `json:$.size`"))
+    running.post(name, [row(1, size="5"), row(2, "8", size="6")])
+    receipt = running.pipeline.deletion.delete(name, "code = '8'", "")
+    running.pipeline.ingestion.wait(receipt, 60)
+    wait_until(lambda: running.ask(f"SELECT id FROM {name}") == [(1,)])
+    made = running.deploy(
+        {
+            f"datasources/{name}.datasource": LANDING.format(more=", `size` UInt16 `json:$.size`")
+            + "\nFORWARD_QUERY >\n    SELECT * REPLACE (toUInt16(size) AS size)\n",
+            "penstock.toml": f'[deploy.strategy]\n{name} = "forward"\n',
+        }
+    )
+    strategies = running.strategies(made)
+    assert (strategies[name], strategies[f"{name}_counts"]) == ("forward", "reuse")
+    assert answer(running, name) == [("7", 1), ("8", 1)]
+    added = {
+        f"datasources/{name}_later.datasource": COUNTS,
+        f"pipes/{name}_later_view.pipe": VIEW.format(source=name, target=f"{name}_later"),
+        "penstock.toml": None,
+    }
+    running.deploy(added)
+    later = f"SELECT code, countMerge(n) FROM {name}_later GROUP BY code"
+    assert running.ask(later) == [("7", 1)]
+
+    def changed(view: str, target: str) -> dict[str, str | None]:
+        text = VIEW.format(source=name, target=target)
+        return {f"pipes/{view}.pipe": text.replace("GROUP BY", "WHERE id != 9 GROUP BY")}
+
+    with pytest.raises(InvalidProject) as raised:
+        running.deploy(changed(f"{name}_view", f"{name}_counts"))
+    assert "no longer has all its rows" in str(raised.value.problems)
+    assert running.deploy(changed(f"{name}_later_view", f"{name}_later")).state == "live"
+    assert running.ask(later) == [("7", 1)]
+
+
 @pytest.mark.slow
 def test_rows_are_counted_before_they_are_converted(running: Running) -> None:
     name = "checked"

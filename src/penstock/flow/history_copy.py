@@ -4,7 +4,7 @@ slice a step.
 In: a copy and its progress. Out: one commit of rows and cursor. Invariant: the copy reads one snapshot of the old
 table; with its last slice it commits the cursors that the old table's flows had at that snapshot, and the new
 table's flows continue from there, so no row is missing or repeated in between. Of a source of engine Null no row is
-copied: those that are still on disk were never part of it.
+copied: those that are still on disk were never part of it. A copy of a table that lost rows is noted as one, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from penstock.crash_points import crash_point
 from penstock.flow.table_registry import TableRegistry
-from penstock.lake.maintenance.removed_rows import note_loss
+from penstock.lake.maintenance.removed_rows import note_loss, note_loss_over, shortened_tables
 from penstock.lake.read.bindings import CurrentRows, SnapshotSlice, TablePart, binding_relation, with_seq
 from penstock.lake.read.history_slices import HistorySlice, SliceLimits, next_slice
 from penstock.lake.spark.session import Lake
@@ -47,6 +47,8 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
     if cursor is None and source.current is None:
         return CopiedSlice(_commit_slice(lake, registry, copy, CurrentRows(), {copy.id: Progress(EMPTY_SOURCE)}), 0)
     snapshot, after = _copy_position(cursor, source)
+    if after < 0 and _lacks_rows(lake, copy):
+        note_loss(lake, copy.table)
     history_slice = _next_slice(lake, copy, snapshot, after, most)
     if history_slice.last:
         made = {copy.id: Progress(TailCursor(snapshot)), **_inherited_progress(copy, source.at(snapshot))}
@@ -54,6 +56,7 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
         made = {copy.id: Progress(HistoryCursor(snapshot, history_slice.upto))}
     rows = _commit_slice(lake, registry, copy, SnapshotSlice(snapshot, after, history_slice.upto), made)
     if history_slice.last:
+        note_loss_over(lake, copy.table)
         release_tag(lake, copy.source.table, (copy.table, copy.id))
     return CopiedSlice(rows, history_slice.bytes)
 
@@ -61,8 +64,12 @@ def copy_slice(lake: Lake, registry: TableRegistry, copy: Copy, most: SliceLimit
 def _next_slice(lake: Lake, copy: Copy, snapshot: int, after: int, most: SliceLimits) -> HistorySlice:
     if copy.source.keeps != KEEPS_NOTHING:
         return next_slice(lake, copy.source.table, snapshot, after, most)
-    note_loss(lake, copy.table)
     return HistorySlice(after, 0, 0, True)
+
+
+def _lacks_rows(lake: Lake, copy: Copy) -> bool:
+    """Whether the table that is copied got rows that the copy will not have."""
+    return copy.source.keeps == KEEPS_NOTHING or bool(shortened_tables(lake, (copy.source.table,)))
 
 
 def _inherited_progress(copy: Copy, old: Mapping[str, Progress]) -> dict[str, Progress]:

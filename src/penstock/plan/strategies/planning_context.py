@@ -88,7 +88,7 @@ class PlanningContext:
             return
         shown, table = self.history_binding(name), running.table.id
         if shown.table != table or running.source.engine.name != "MergeTree" or running.copies:
-            return  # a copy does not tell what its source had lost
+            return  # a copy that an earlier release made does not tell what its source had lost
         for column in running.source.columns:
             live, after = running.binding.column(column.name), shown.column(column.name)
             if live is None or after is None or not is_nullable(column.type):
