@@ -25,12 +25,15 @@ from penstock.postgres.catalog.replicated_table import QualifiedName
 from penstock.postgres.delivery.clickhouse_landing import ClickHouseLanding, clickhouse_table
 from penstock.postgres.delivery.clickhouse_targets import notes_on_targets
 from penstock.postgres.delivery.clickhouse_values import refused_value
+from penstock.postgres.delivery.destination import UnstorableRow
 from penstock.postgres.delivery.keeping_destination import KeepingDestination
 from penstock.postgres.delivery.nats_broker import NatsBroker
 from penstock.postgres.delivery.stopping_destination import StoppingDestination
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.operation import Phase, SwapColumns
+from penstock.postgres.packages.package import PackageColumn, PackageRow, PackageSchema, RowPackage
 from penstock.postgres.packages.package_builder import PackageLimits
+from penstock.postgres.packages.row_values import DELETED, VERSION
 from penstock.postgres.stores.clickhouse_store import ClickHouseStore
 from penstock.postgres.translation.clickhouse.draft import ViewChoices
 from postgres_capture.conftest import Source
@@ -143,6 +146,63 @@ def test_what_the_table_would_change_in_silence_waits(
         assert chdb.rows(f"SELECT count() FROM {database}.t") == [[0]]
         chdb.run(f"ALTER TABLE {database}.t {mend}")
         wait_until(lambda: chdb.rows(f"SELECT toString({column}) FROM {database}.t FINAL") == [[value]], 30)
+
+
+@pytest.mark.parametrize(
+    ("type", "narrow", "text", "wide", "expected"),
+    [
+        ("integer", "Int32 DEFAULT 0", None, "Nullable(Int32)", None),
+        ("bigint", "Nullable(Int32)", "2147483648", "Nullable(Int64)", 2147483648),
+        ("numeric", "Nullable(Decimal(9, 1))", "1.25", "Nullable(Decimal(9, 2))", 1.25),
+        ("text", "String DEFAULT ''", None, "Nullable(String)", None),
+    ],
+)
+def test_a_column_that_becomes_narrower_just_before_an_insert(
+    chdb: Chdb, database: str, type: str, narrow: str, text: str | None, wide: str, expected: object
+) -> None:
+    """Between the look at its type and the insert: the value is refused, and is there once the column holds it."""
+    created = f"CREATE TABLE {database}.t (id Int32, c {wide}, {VERSION} UInt64, {DELETED} UInt8, cdc_source String,"
+    chdb.run(f"{created} cdc_position Array(UInt64)) ENGINE ReplacingMergeTree({VERSION}, {DELETED}) ORDER BY id")
+    table = QualifiedName("public", "t")
+    schema = PackageSchema(table, (PackageColumn("id", "integer", is_key=True), PackageColumn("c", type)))
+    rows = (PackageRow((5, 0), 4, "insert", ("1", text)),)
+    package = RowPackage("s", "t", schema, (5, 0), rows)
+    meanwhile = [f"ALTER TABLE {database}.t MODIFY COLUMN c {narrow}"]
+
+    class Altered(Chdb):
+        def __init__(self) -> None:
+            self._session = chdb._session
+
+        def run(self, statement: str) -> None:
+            if f"`{database}`.`t` (" in statement and meanwhile:
+                chdb.run(meanwhile.pop())
+            super().run(statement)
+
+    landing = ClickHouseLanding(Altered(), database)
+    with pytest.raises(Failed, match="Type of 'c' must be"):
+        landing.deliver(package)
+    with pytest.raises(UnstorableRow, match="the column is"):
+        landing.deliver(package)
+    chdb.run(f"ALTER TABLE {database}.t MODIFY COLUMN c {wide}")
+    landing.deliver(package)
+    assert chdb.rows(f"SELECT id, c FROM {database}.t") == [[1, expected]]
+
+
+@pytest.mark.parametrize(
+    "of", ["Enum8('it\\'s' = 7, 'b' = 9)", "Nullable(Enum16('b' = 9))", "Int32", "Map(String, Int8)"]
+)
+def test_a_deletion_needs_no_value_but_its_key(chdb: Chdb, database: str, of: str) -> None:
+    chdb.run(
+        f"CREATE TABLE {database}.t (id Int32, c {of}, {VERSION} UInt64, {DELETED} UInt8, cdc_source String,"
+        f" cdc_position Array(UInt64)) ENGINE ReplacingMergeTree({VERSION}, {DELETED}) ORDER BY id"
+    )
+    schema = PackageSchema(
+        QualifiedName("public", "t"), (PackageColumn("id", "integer", is_key=True), PackageColumn("c", "text"))
+    )
+    deleted = PackageRow((5, 0), 4, "delete", ("1", None), key_only=True)
+    ClickHouseLanding(chdb, database).deliver(RowPackage("s", "t", schema, (5, 0), (deleted,)))
+    assert chdb.rows(f"SELECT id, {DELETED} FROM {database}.t") == [[1, 1]]
+    assert chdb.rows(f"SELECT count() FROM {database}.t FINAL") == [[0]]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Delivers packages into tables of a ClickHouse.
 
 In: packages and a connection. Out: rows, and positions in a table of their own. Invariants: before each insert the
-table is asked for its columns, and nothing is inserted that it would drop, wrap around or cut; an insert is one block,
+table is asked for its columns, and nothing is inserted that it would drop, wrap around or cut; an insert names the
+types that were asked for, and is refused where a column has another one by then. An insert is one block,
 which is there whole or not at all. Its position is written down as intended before, and as done after it. What was
 intended when this process was killed, or failed (it may be in the table and not in a view), is sent again with the same
 rows under the same name, and ClickHouse leaves it out where it is (`insert_deduplication_token`).
@@ -19,18 +20,20 @@ from penstock.errors import Failed, PenstockError
 from penstock.model.cursor import Position, position_text
 from penstock.postgres.catalog.replicated_table import ReplicatedTable
 from penstock.postgres.catalog.store_types import clickhouse_type
-from penstock.postgres.delivery.clickhouse_values import refused_value
+from penstock.postgres.delivery.clickhouse_values import default_value, refused_value
 from penstock.postgres.delivery.destination import Delivered, StoreLacksColumns, UnstorableRow
 from penstock.postgres.packages.package import Package, PackageRow, RowPackage, TruncatePackage
-from penstock.postgres.packages.row_values import COMMIT, DELETED, ORDINAL, VERSION, json_row, unstorable_time
+from penstock.postgres.packages.row_values import DELETED, VERSION, json_row, unstorable_time
 from penstock.postgres.stores.clickhouse_server import ClickHouseConnection
 
 POSITIONS = "penstock_positions"
 SOURCE, POSITION = "cdc_source", "cdc_position"
 INTENDED, DONE, FAILED = 0, 1, 2
+_FORMAT = "JSONCompactEachRowWithNamesAndTypes"
 _POSITIONS_TABLE = """CREATE TABLE IF NOT EXISTS {name} (source String, store String, after Array(UInt64),
   upto Array(UInt64), state UInt8, number UInt64) ENGINE = ReplacingMergeTree(number) ORDER BY (source, store)"""
 _SETTINGS = """SETTINGS input_format_skip_unknown_fields = 0, date_time_input_format = 'best_effort', async_insert = 0,
+  input_format_with_names_use_header = 1, input_format_with_types_use_header = 1, input_format_null_as_default = 1,
   input_format_parallel_parsing = 0, insert_deduplicate = 1, insert_deduplication_token = {token},
   deduplicate_blocks_in_dependent_materialized_views = 1"""
 """A block that the table leaves out still goes to its views, whose targets leave it out if they know its name: they do
@@ -114,42 +117,42 @@ class ClickHouseLanding:
         """There is nothing to let go of."""
 
     def _append(self, package: RowPackage, progress: _Progress) -> None:
-        self._check(package)
+        columns = self._checked_columns(package)
         unsure = progress.upto if progress.state != DONE else None
         first = [row for row in package.rows if unsure is not None and row.position <= unsure]
         if first and first[-1].position == unsure:  # the same rows under the same name as before
-            self._insert(package.part(first, progress.stored), progress)
+            self._insert(package.part(first, progress.stored), progress, columns)
             rest = package.rows[len(first) :]
         else:
             rest = package.rows
         if rest:
-            self._insert(package.part(rest, progress.stored), progress)
+            self._insert(package.part(rest, progress.stored), progress, columns)
 
-    def _insert(self, part: RowPackage, progress: _Progress) -> None:
+    def _insert(self, part: RowPackage, progress: _Progress, columns: Mapping[str, str]) -> None:
         self._note(part, progress, INTENDED)
         crash_point("cdc.before-insert")
         token = f"{part.source} {part.store} {position_text(part.upto)}"
-        lines = [orjson.dumps(_stored_row(part, row)).decode() for row in part.rows]
-        names = ", ".join(map(sql_name, (*part.schema.names, VERSION, DELETED, SOURCE, POSITION)))
-        settings = _SETTINGS.format(token=sql_text(token))
-        into = f"INSERT INTO {self._table(part.store)} ({names}) {settings} FORMAT JSONEachRow\n"
+        into = {each: columns[each] for each in _names(part)}
+        lines = [[*into], [*into.values()], *(_stored_row(part, row, into) for row in part.rows)]
+        names, settings = ", ".join(map(sql_name, into)), _SETTINGS.format(token=sql_text(token))
+        insert = f"INSERT INTO {self._table(part.store)} ({names}) {settings} FORMAT {_FORMAT}\n"
         try:
-            self._connection.run(into + "\n".join(lines))
+            self._connection.run(insert + "\n".join(orjson.dumps(each).decode() for each in lines))
         except PenstockError:
             self._note(part, progress, FAILED)
             raise
         crash_point("cdc.inserted")
         self._note(part, progress, DONE)
 
-    def _check(self, package: RowPackage) -> None:
-        """Raises Failed without the table, StoreLacksColumns, UnstorableRow."""
+    def _checked_columns(self, package: RowPackage) -> Mapping[str, str]:
+        """The types of the columns, which hold all values. Raises Failed without the table, StoreLacksColumns,
+        UnstorableRow."""
         columns = self._columns(package.store)
         if not columns:
             raise Failed(
                 f"ClickHouse has no table `{self._database}.{package.store}`", hint="`penstock cdc setup --store`"
             )
-        wanted = (*package.schema.names, VERSION, DELETED, SOURCE, POSITION)
-        lacking = [each for each in wanted if each not in columns]
+        lacking = [each for each in _names(package) if each not in columns]
         if lacking:
             raise StoreLacksColumns(package.store, lacking)
         for at, column in enumerate(package.schema.columns):
@@ -158,6 +161,7 @@ class ClickHouseLanding:
                 why = unstorable_time(column, value) or refused_value(columns[column.name], column.name, value)
                 if why is not None and (column.is_key or not row.key_only):
                     raise UnstorableRow(f"`{package.store}` cannot hold a row: {why}; it waits")
+        return columns
 
     def _columns(self, store: str) -> Mapping[str, str]:
         query = f"""SELECT name, type FROM system.columns
@@ -199,10 +203,16 @@ class ClickHouseLanding:
         return f"{sql_name(self._database)}.{sql_name(store)}"
 
 
-def _stored_row(package: RowPackage, row: PackageRow) -> dict[str, object]:
-    """The row as JSON; the columns of a deleted row of which only the key is known get the defaults of their types."""
-    found = {name: value for name, value in json_row(package.schema, row).items() if name not in (COMMIT, ORDINAL)}
-    return {**found, SOURCE: package.source, POSITION: list(row.position)}
+def _names(package: RowPackage) -> tuple[str, ...]:
+    """The columns that an insert fills."""
+    return (*package.schema.names, VERSION, DELETED, SOURCE, POSITION)
+
+
+def _stored_row(package: RowPackage, row: PackageRow, columns: Mapping[str, str]) -> list[object]:
+    """The values of a row; the columns of a deleted row of which only the key is known get the defaults of their
+    types."""
+    found = {**json_row(package.schema, row), SOURCE: package.source, POSITION: list(row.position)}
+    return [found[name] if name in found else default_value(of) for name, of in columns.items()]
 
 
 def _array(position: Position | None) -> str:

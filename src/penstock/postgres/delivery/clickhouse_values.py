@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from penstock.postgres.translation.clickhouse.column_values import enum_values
+
 _INTEGER = re.compile(r"(U?)Int(8|16|32|64|128|256)")
 _DECIMAL = re.compile(r"Decimal\((\d+), (\d+)\)")
 _FIXED = re.compile(r"FixedString\((\d+)\)")
@@ -27,6 +29,12 @@ def refused_value(of: str, name: str, text: str | None) -> str | None:
     if _fits(plain, text):
         return None
     return f"`{name}` is {text[:40]}, and the column is {of}"
+
+
+def default_value(of: str) -> str | None:
+    """What stands for the default of a type in an insert: NULL, but for an Enum, in which that is no label."""
+    labels = None if of.startswith("Nullable(") else enum_values(of)
+    return min(labels, key=lambda label: labels[label]) if labels else None
 
 
 def _fits(of: str, text: str) -> bool:

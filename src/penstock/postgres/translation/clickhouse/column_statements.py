@@ -207,12 +207,15 @@ def drop_not_null(draft: ClickHouseDraft, name: str) -> None:
 
 
 def set_not_null(draft: ClickHouseDraft, name: str) -> None:
-    """The plain type, unless rows are NULL there: ClickHouse would make them 0 in silence. Views stay as they are."""
+    """The plain type, unless rows are NULL there: ClickHouse would make them 0 in silence. What a later version or a
+    deletion of a row has replaced does not count: such a NULL may stay until ClickHouse merges. Views stay as they
+    are."""
     column = required_column(draft.source, name)
     if not column.type.startswith("Nullable("):
         return
     plain = column.type.removeprefix("Nullable(").removesuffix(")")
-    nulls = f"SELECT count() FROM {draft.name(draft.table)} WHERE {quoted_name(name)} IS NULL"
+    rows = draft.name(draft.table) + (" FINAL" if draft.source.replaces else "")
+    nulls = f"SELECT count() FROM {rows} WHERE {quoted_name(name)} IS NULL"
     default = (
         f" DEFAULT {column.default}" if column.default else f" DEFAULT defaultValueOfTypeName({text_literal(plain)})"
     )

@@ -40,6 +40,11 @@ class ClickHouseTable:
         """Whether rows with equal keys become one, whose other columns are added up."""
         return "Summing" in self.engine or "Aggregating" in self.engine
 
+    @property
+    def replaces(self) -> bool:
+        """Whether the last of the rows with equal keys takes the place of the others."""
+        return "Replacing" in self.engine
+
 
 @dataclass(frozen=True, slots=True)
 class ClickHouseView:
