@@ -9,6 +9,8 @@ kind is a fault when the template is read, whether or not it would be reached; o
 from __future__ import annotations
 
 import ast
+import keyword
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -36,6 +38,7 @@ Target: TypeAlias = Callable[[RenderFrame, Value], None]
 Clause: TypeAlias = tuple[Target, Expression, Sequence[Expression]]
 """One `for target in values if test if test` of a comprehension."""
 
+_NAME_ALONE = re.compile(r"(\w+)\s*(?:[,)]|$)")
 MAX_CHARACTERS = 20_000
 """The greatest length of one expression, in characters."""
 _PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -484,8 +487,17 @@ def _syntax_fault(error: Exception, source: ExpressionSource) -> Fault:
         said = error.msg.split(" (")[0]
         at = ast.Pass(lineno=error.lineno or 1, col_offset=max((error.offset or 1) - 1, 0))
         offset = source.place(at)
+        said = _word_of_python(source.text[offset - source.offset :]) or said
     elif isinstance(error, ValueError):
         said = "a character that Python does not know, or a number that is too long"
     inside = f" in `{source.text[:60]}`"
     hint = "write `{% set x = String(y) %}`, without `{{ }}` inside" if "{" in source.text else None
     return Fault("template-syntax", f"invalid expression{inside}: {said}", offset, hint)
+
+
+def _word_of_python(text: str) -> str | None:
+    """What is wrong where a text begins with a keyword in the place of a name, such as `from)`."""
+    found = _NAME_ALONE.match(text)
+    if found is None or not keyword.iskeyword(found[1]):
+        return None
+    return f"`{found[1]}` is a word of the language of templates, so no parameter can have that name"

@@ -84,6 +84,12 @@ FAULTS = {
     "{% break %}": "template-syntax 1:2: `{% break %}` outside of a loop (remove it)",
     "{{ }}": "template-syntax 1:2: an empty expression (write something between the braces)",
     "é\n{{ 'ü' + 1 +  }}": "template-syntax 2:4: invalid expression in `'ü' + 1 +`: invalid syntax",
+    "{{ Date(from, '2024-01-01') }}": "template-syntax 1:10: invalid expression in `Date(from, '2024-01-01')`: "
+    "`from` is a word of the language of templates, so no parameter can have that name",
+    "{% if defined(in) %}{% end %}": "template-syntax 1:16: invalid expression in `defined(in)`: "
+    "`in` is a word of the language of templates, so no parameter can have that name",
+    "{{ class }}": "template-syntax 1:5: invalid expression in `class`: "
+    "`class` is a word of the language of templates, so no parameter can have that name",
     "é\n  {{ 'ü' + strr(1) }}": "unknown-template-function 2:12: unknown function `strr` (did you mean `str`?)",
     "{{ Strng(x) }}": "unknown-template-function 1:5: unknown function `Strng` (did you mean `String`?)",
     "{{ x.spilt(',') }}": "unknown-template-function 1:5: unknown method `.spilt` (did you mean `split`?)",

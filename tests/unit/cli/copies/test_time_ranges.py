@@ -51,9 +51,9 @@ def declared(**types: str) -> list[dict]:
     [
         ({"start": "Date", "end": "Date"}, "day", {"start": "2024-05-01", "end": "2024-05-02"}),
         (
-            {"from": "DateTime", "to": "DateTime64"},
+            {"date_from": "DateTime", "date_to": "DateTime64"},
             "day",
-            {"from": "2024-05-01 00:00:00", "to": "2024-05-02 00:00:00"},
+            {"date_from": "2024-05-01 00:00:00", "date_to": "2024-05-02 00:00:00"},
         ),
         ({"start": "String", "end": "String", "day": "Date"}, "day", {"start": "2024-05-01", "end": "2024-05-02"}),
         ({"day": "Date", "site": "String"}, "day", {"day": "2024-05-01"}),

@@ -9,7 +9,13 @@ import pytest
 from chdb.session import Session
 
 from clickhouse_session import open_session
-from penstock.deploy.external.paths.path_patterns import TooManyPaths, expand_choices, fixed_beginning, path_test
+from penstock.deploy.external.paths.path_patterns import (
+    TooManyPaths,
+    expand_choices,
+    fixed_beginning,
+    import_test,
+    path_test,
+)
 
 NAMES = (
     "1.csv",
@@ -54,17 +60,39 @@ def clickhouse() -> Session:
 def test_a_pattern_stands_for_the_files_that_clickhouse_reads(
     clickhouse: Session, tmp_path: Path, pattern: str
 ) -> None:
+    expected = _read_by_clickhouse(clickhouse, tmp_path, pattern)
+    for matches in (path_test(pattern), import_test(pattern)):
+        assert sorted(filter(matches, NAMES)) == expected
+    assert all(name.startswith(fixed_beginning(pattern)) for name in filter(matches, NAMES))
+
+
+@pytest.mark.parametrize("pattern", ["**/*.csv", "x/**/*.csv", "x/**/2.csv", "**/y/*.csv", "x/**/y/*.csv", "x/**"])
+def test_an_import_takes_the_files_of_the_folder_itself_and_of_those_below(
+    clickhouse: Session, tmp_path: Path, pattern: str
+) -> None:
+    found = sorted(filter(import_test(pattern), NAMES))
+    assert found
+    assert found == _read_by_clickhouse(clickhouse, tmp_path, pattern)
+
+
+def test_folders_are_whole_steps_of_a_path() -> None:
+    assert not import_test("x**/1.csv")("x1.csv")
+    assert not import_test("a/**/1.csv")("a/b1.csv")
+    assert import_test("/**/1.csv")("/1.csv")
+    assert not path_test("x/**/1.csv")("x/1.csv"), "the table function s3 wants a folder between"
+
+
+def _read_by_clickhouse(clickhouse: Session, folder: Path, pattern: str) -> list[str]:
+    """Those of NAMES that ClickHouse reads by a pattern."""
     for name in NAMES:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(f"{name}\n")
-    call = f"file('{tmp_path}/{pattern}', LineAsString)"
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{name}\n")
+    call = f"file('{folder}/{pattern}', LineAsString)"
     try:
         answer = str(clickhouse.query(f"SELECT line FROM {call} ORDER BY line", "JSONEachRow").data())
     except RuntimeError:
         answer = ""
-    matches = path_test(pattern)
-    assert sorted(filter(matches, NAMES)) == [json.loads(line)["line"] for line in answer.splitlines()]
-    assert all(name.startswith(fixed_beginning(pattern)) for name in filter(matches, NAMES))
+    return [json.loads(line)["line"] for line in answer.splitlines()]
 
 
 def test_braces_are_written_out() -> None:

@@ -29,7 +29,6 @@ class RangeUnit(str, Enum):
 
 PAIRS = (
     ("start_backfill_timestamp", "end_backfill_timestamp"),
-    ("from", "to"),
     ("start", "end"),
     ("start_date", "end_date"),
     ("date_from", "date_to"),

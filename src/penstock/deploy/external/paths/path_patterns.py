@@ -2,7 +2,7 @@
 
 In: a path with `*` (anything but a slash), `**` (anything), `?` (one character but a slash), `{a,b}` (one of these) or
 `{01..12}` (one of these numbers, with as many digits as are written). Out: the paths, or a test of paths. Source:
-ClickHouse's documentation of the table functions `s3` and `url`.
+ClickHouse's documentation of the table functions `s3`, `url` and `file`, which differ in what `**/` is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import re2
 
 _CHOICE = re.compile(r"\{([^{}]+)\}")
 _WILD = re.compile(r"\*\*|\*|\?|\{[^{}]+\}")
-_WILD_MEANS = {"**": r"(?s:.)*", "*": "[^/]*", "?": "[^/]"}
+_WILD_OR_FOLDERS = re.compile(rf"(?<![^/])\*\*/|{_WILD.pattern}")
+_WILD_MEANS = {"**/": r"(?:(?s:.)*/)?", "**": r"(?s:.)*", "*": "[^/]*", "?": "[^/]"}
 MOST_CHOICES = 10_000
 """The most texts that one pattern may stand for by its braces."""
 
@@ -42,9 +43,19 @@ def fixed_beginning(pattern: str) -> str:
 
 
 def path_test(pattern: str) -> Callable[[str], bool]:
-    """Whether a path is one of those that a pattern stands for. Raises TooManyPaths."""
+    """Whether a path is one of those that a pattern stands for in `s3`. Raises TooManyPaths."""
+    return _test_of(pattern, _WILD)
+
+
+def import_test(pattern: str) -> Callable[[str], bool]:
+    """Whether a path is one of those that the pattern of an import stands for: `a/**/b` is `a/b`, too, as in `file`.
+    Raises TooManyPaths."""
+    return _test_of(pattern, _WILD_OR_FOLDERS)
+
+
+def _test_of(pattern: str, wild: re.Pattern[str]) -> Callable[[str], bool]:
     written, at = "", 0
-    for found in _WILD.finditer(pattern):
+    for found in wild.finditer(pattern):
         means = _WILD_MEANS.get(found[0]) or f"(?:{'|'.join(map(re2.escape, _choices(found[0][1:-1])))})"
         written += re2.escape(pattern[at : found.start()]) + means
         at = found.end()

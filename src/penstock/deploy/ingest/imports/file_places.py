@@ -22,7 +22,7 @@ from penstock.deploy.connections.connection_values import ConnectionValues
 from penstock.deploy.external.buckets.object_lists import MOST_OBJECTS, BucketObject, RefusedRequest
 from penstock.deploy.external.buckets.object_store import fetch_object, objects_from
 from penstock.deploy.external.paths.allowed_folders import AllowedFolders, fixed_folder, pattern_of
-from penstock.deploy.external.paths.path_patterns import TooManyPaths, fixed_beginning, folder_test, path_test
+from penstock.deploy.external.paths.path_patterns import TooManyPaths, fixed_beginning, folder_test, import_test
 from penstock.deploy.external.web_client import ReadLimit, UnreadableSource, WebClient
 from penstock.errors import Forbidden, InvalidRequest, Unavailable
 from penstock.model.settings import CopySettings
@@ -73,7 +73,7 @@ class FolderPlace:
 
     def __init__(self, address: str, allowed: tuple[str, ...]):
         pattern = pattern_of(address)
-        self._matches, self._may_hold = _path_test(pattern), folder_test(pattern)
+        self._matches, self._may_hold = _import_test(pattern), folder_test(pattern)
         self._allowed = AllowedFolders(allowed)
         self._folder = fixed_folder(pattern)
         if not self._allowed.hold(self._folder):
@@ -149,7 +149,7 @@ class BucketPlace:
         self._pattern = path
         if not self._pattern or self._pattern.endswith("/"):
             self._pattern += "**"
-        self._matches = _path_test(self._pattern)
+        self._matches = _import_test(self._pattern)
 
     def files(self) -> list[PlacedFile]:
         try:
@@ -207,9 +207,9 @@ def _is_about_object(error: RefusedRequest) -> bool:
     return 400 <= error.status < 500 and error.status not in (TIMED_OUT, TOO_MANY)
 
 
-def _path_test(pattern: str) -> Callable[[str], bool]:
+def _import_test(pattern: str) -> Callable[[str], bool]:
     try:
-        return path_test(pattern)
+        return import_test(pattern)
     except TooManyPaths as error:
         raise InvalidRequest(str(error)) from None
 
