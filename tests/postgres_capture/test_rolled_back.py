@@ -4,12 +4,17 @@ is away in the end, nor under the name of another column.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from penstock.model.settings import StoreSettings
 from penstock.postgres.capture.status import read_status
+from penstock.postgres.migration.operation import Phase
+from penstock.postgres.stores.clickhouse_store import ClickHouseStore
+from penstock.postgres.translation.clickhouse.draft import ViewChoices
 from postgres_capture.conftest import Source
 from postgres_capture.deployment_world import StoreSide, World
 from postgres_capture.iceberg_side import IcebergSide
@@ -17,6 +22,7 @@ from postgres_capture.repeated_forms import SWAPPED, change
 from waiting import wait_until
 
 pytest.importorskip("chdb")
+from clickhouse_session import ClickHouseSession
 from postgres_capture.test_random_deployments import ClickHouseSide
 
 GOES_ON = {
@@ -89,14 +95,13 @@ def test_values_that_only_the_former_column_holds(
     side: StoreSide = IcebergSide(tmp_path) if kind is IcebergSide else ClickHouseSide()
     world = World(source, side)
     world.delay = timedelta(hours=24)
-    sql = [each.replace("{schema}", source.schema).replace("{name}", world.name) for each in TAKEN_BACK[what]]
     try:
-        for each in sql[:2]:
-            change(world, each)
+        for each in TAKEN_BACK[what][:2]:
+            change(world, in_sql(world, each))
             world.settle()
         source.wait_until_stored(side.name)
-        for each in sql[2:]:
-            source.run(each.replace("{table}", f"ALTER TABLE {source.schema}.{world.name}"))
+        for each in TAKEN_BACK[what][2:]:
+            source.run(in_sql(world, each))
         if kind is ClickHouseSide:
             status = lambda: read_status(source.connection, source.name).tables[0]  # noqa: E731
             wait_until(lambda: status().state == "waiting", 60, status)
@@ -106,6 +111,73 @@ def test_values_that_only_the_former_column_holds(
         check_rows(world)
     finally:
         world.close()
+
+
+class TakenBackMeanwhile(ClickHouseSession):
+    """A ClickHouse just before which makes a column narrower, Postgres takes that back."""
+
+    meanwhile: Callable[[], None] | None = None
+
+    def run(self, statement: str) -> None:
+        if self.meanwhile is not None and "MODIFY COLUMN `c` Int32" in statement:
+            due, self.meanwhile = self.meanwhile, None
+            due()
+        super().run(statement)
+
+
+def test_a_null_that_comes_just_as_its_column_loses_it(source: Source) -> None:
+    """ClickHouse makes it 0 in silence: behind the rollback it is read again."""
+    side, session = ClickHouseSide(), TakenBackMeanwhile()
+    side.session = session
+    side.store = ClickHouseStore(
+        side.name, StoreSettings("clickhouse", database=session.database), session, lambda _: ViewChoices()
+    )
+    world = World(source, side)
+    there, narrow, back, null = TAKEN_BACK["not null"]
+
+    def take_back() -> None:
+        for each in (back, null):
+            source.run(in_sql(world, each))
+        source.wait_until_stored(side.name)
+
+    try:
+        change(world, in_sql(world, there))
+        world.settle()
+        source.wait_until_stored(side.name)
+        session.meanwhile = take_back
+        change(world, narrow)
+        world.settle()
+        assert session.meanwhile is None, "it came in between"
+        world.work().roll_back([side.store], world.migrations[-1].id, world.journal.end())
+        check_rows(world)
+    finally:
+        world.close()
+
+
+def test_of_a_label_that_postgres_never_had_nobody_is_told(source: Source) -> None:
+    """Of a table that is not read again no row has another value in the store."""
+    world = World(source, ClickHouseSide())
+    try:
+        change(world, in_sql(world, MOOD))
+        world.settle()
+        source.remove(world.name)
+        source.set_up(world.name, insert_only=(world.name,))
+        renamed = "ALTER TYPE {schema}.mood RENAME VALUE 'sad' TO 'low'; {table} ADD c text"
+        world.observe(in_sql(world, renamed))
+        world.apply(Phase.pre)
+        world.work().roll_back([world.side.store], world.migrations[-1].id, world.journal.end())
+        assert not [each for each in read_status(source.connection, source.name).alarms if "not read again" in each]
+    finally:
+        world.close()
+
+
+def in_sql(world: World, text: str) -> str:
+    table = f"{world.source.schema}.{world.name}"
+    return (
+        text.replace("{table}", f"ALTER TABLE {table}")
+        .replace("{schema}.{name}", table)
+        .replace("{schema}", world.source.schema)
+    )
 
 
 def there_and_back(world: World, there: str, back: str) -> None:

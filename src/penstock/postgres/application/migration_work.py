@@ -23,7 +23,7 @@ from penstock.postgres.application.stop_records import StopRecords
 from penstock.postgres.application.table_consumers import FedStore, TableConsumers
 from penstock.postgres.migration.migration import Migration
 from penstock.postgres.migration.old_rows import columns_of_postgres, computed_columns
-from penstock.postgres.migration.operation import ChangeType, Operation, Phase, RenameEnumValue
+from penstock.postgres.migration.operation import ChangeType, Operation, Phase, RenameEnumValue, SetNotNull
 from penstock.postgres.stores.migration_store import MigrationStore
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase
 
@@ -267,21 +267,24 @@ class MigrationWork:
             hint = "roll it back there first; rows that need it would lose values"
             raise Conflict(f"Postgres has the migration {id}", hint=hint)
         taken = []
-        self._read_former_labels(migration)
+        self._read_former_values(migration)
         for store in stores:
             taken += self.runner(store).take_back(migration)
             self._announcements().take_back(store.name, id, partial(self._has_passed, store, id, lsn))
         self.journal.forget_positions([id, _reading(id)])
         return taken
 
-    def _read_former_labels(self, migration: Migration) -> None:
-        """Rows that nobody touched have their former labels again in Postgres, which logs nothing for them: have the
-        table read again, before a store is changed, so that no kill leaves it out."""
-        renamed = {each.name for each in migration.operations if isinstance(each, RenameEnumValue)}
-        if renamed and any(each.key.migration == migration.id for each in self.journal.records()):
-            table = self.state.tables[migration.id].oid
-            self.stops.read_again(table)
-            self.stops.note_unread(table, renamed)
+    def _read_former_values(self, migration: Migration) -> None:
+        """Rows that nobody touched have their former labels again in Postgres, which logs nothing for them, and one
+        that came just as its column lost NULL may have lost it: have the table read again, before a store is changed,
+        so that no kill leaves it out. A store begins what comes behind `pre` only once Postgres has it."""
+        begun = {each.key.phase for each in self.journal.records() if each.key.migration == migration.id}
+        had = [each for each in migration.operations if each.phase in begun - {Phase.pre}]
+        renamed = {each.name for each in had if isinstance(each, RenameEnumValue)}
+        table = self.state.tables.get(migration.id)
+        if table is not None and (renamed or any(isinstance(each, SetNotNull) for each in had)):
+            self.stops.read_again(table.oid)
+            self.stops.note_unread(table.oid, renamed)
 
     def _forget_stops(self, stores: Sequence[str], id: str) -> None:
         """Let consumers go past a migration that no file knows any more. Raises NotFound, and Conflict where it, or a
