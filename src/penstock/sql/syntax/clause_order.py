@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import TokenType
 from penstock.errors import Problem
 from penstock.model.datasource import Text
 from penstock.sql.spark_text import Tokens
+from penstock.sql.syntax.clause_words import OPERAND_FOLLOWS
 from penstock.sql.syntax.problems import Refused, place_of
 
 _ORDER = (
@@ -31,18 +32,7 @@ _PLACES = {kind: place for place, kind in enumerate(_ORDER)}
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 _NEXT_SELECT = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SEMICOLON})
-_BEFORE_A_NAME = frozenset(
-    {
-        *(TokenType.DOT, TokenType.ALIAS, TokenType.SELECT, TokenType.DISTINCT, TokenType.COMMA, *_OPENING),
-        *(TokenType.WHERE, TokenType.PREWHERE, TokenType.HAVING, TokenType.QUALIFY, TokenType.ON, TokenType.USING),
-        *(TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.PARTITION_BY, TokenType.INTERVAL, TokenType.COLON),
-        *(TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.XOR, TokenType.IN, TokenType.BETWEEN, TokenType.IS),
-        *(TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.LIKE, TokenType.ILIKE),
-        *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.GT, TokenType.LTE, TokenType.GTE, TokenType.PLACEHOLDER),
-        *(TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD, TokenType.DIV),
-        *(TokenType.DPIPE, TokenType.ARROW),
-    }
-)
+_BEFORE_A_NAME = OPERAND_FOLLOWS | {TokenType.DOT, TokenType.ALIAS, TokenType.INTERVAL, TokenType.IS}
 """A word behind one of these is the name of a column, such as `limit`: no clause begins where a value is missing."""
 
 

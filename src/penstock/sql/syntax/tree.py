@@ -19,6 +19,7 @@ from penstock.model.datasource import Text
 from penstock.sql.aggregates.name_parser import parse_aggregate_name
 from penstock.sql.spark_text import DEEPEST, PARSE_ERRORS, Tokens, first_too_deep
 from penstock.sql.syntax.clause_order import refuse_clauses_out_of_order
+from penstock.sql.syntax.clause_words import name_clause_words
 from penstock.sql.syntax.error_messages import syntax_problem
 from penstock.sql.syntax.literals_as_texts import quote_cast_literals
 from penstock.sql.syntax.problems import Refused, odd_statement, place_of, refusal
@@ -75,7 +76,7 @@ def _parse_statement(text: Text, prepare: Callable[[Tokens], Tokens] = list) -> 
     if not text.text.strip():
         raise refusal(text, None, "empty-query", "expected a SELECT, found nothing")
     try:
-        raw = list(_DIALECT.tokenize(text.text))
+        raw = name_clause_words(list(_DIALECT.tokenize(text.text)))
         refuse_depth(text, raw)
         refuse_clauses_out_of_order(text, raw)
         tokens = rewrite_tokens(quote_cast_literals(raw, text.text))
