@@ -222,9 +222,10 @@ def _name_and_typmod(path: JsonPath, document: Document) -> tuple[str, int]:
     if "typmod" not in document:
         if (found := read_type(text)) is None:
             hint = (
-                "such as varchar(80); for a type of an extension, its name, and `typmod` with the number of the catalog"
+                "such as varchar(80), or with its schema public.mood; for a type of an extension with modifiers, its "
+                "name, and `typmod` with the number of the catalog"
             )
-            raise _Wrong((*path, "type"), f"`{text}` is no type with modifiers that are known", hint)
+            raise _Wrong((*path, "type"), f"`{text}` is no type that Postgres has", hint)
         return found
     typmod = document["typmod"]
     if isinstance(typmod, bool) or not isinstance(typmod, int):

@@ -131,7 +131,8 @@ def _type_json(of: ReplicatedType) -> Json:
 
 def type_text(of: ReplicatedType) -> str:
     """A type in a sentence."""
-    return spelt_type(of.name, of.typmod) or f"{of.name} with the modifier {of.typmod}"
+    modified = f" with the modifier {of.typmod}" if of.typmod >= 0 else ""
+    return spelt_type(of.name, of.typmod) or f"{of.name}{modified}"
 
 
 def name_json(name: QualifiedName) -> Json:

@@ -1,7 +1,8 @@
 """Types as a person writes them: `varchar(80)`, `numeric(10,2)`, `timestamptz`.
 
-In: a type by its name in the catalog and its typmod, or a text. Out: the other one. Invariant: what is spelt is read as
-the same type; one that cannot be (an extension's type with modifiers, `interval day to second`) is not spelt.
+In: a type by its name in the catalog and its typmod, or a text. Out: the other one. Invariant: a text is read as the
+type that Postgres takes it for, or as none; one that no text says (an extension's type with modifiers, `interval day to
+second`) is not spelt.
 """
 
 from __future__ import annotations
@@ -24,19 +25,49 @@ _LONG: Mapping[str, str] = {
     "int2": "smallint",
     "int4": "integer",
     "int8": "bigint",
+    "float": "double precision",
     "float4": "real",
     "float8": "double precision",
     "bool": "boolean",
     "decimal": "numeric",
+    "dec": "numeric",
     "bpchar": "character",
+    "nchar": "character",
+    "national char": "character",
+    "national character": "character",
+    "char varying": "character varying",
+    "nchar varying": "character varying",
+    "national char varying": "character varying",
+    "national character varying": "character varying",
 }
-_SPELT = re.compile(
-    # Runs of spaces and of [] are passed over at once, so that no text takes time by the square of its length.
-    r"(?P<name>(?:[^()\s\[]|\[(?!\])|(?:\[\])+(?!\[\]|\Z)|\s+(?=[^()\s]))*?)\s*"
-    r"(?:\(\s*(?P<modifiers>-?\d+(?:\s*,\s*-?\d+)?)\s*\)(?P<zone> with(?:out)? time zone)?)?(?P<array>(?:\[\])*)"
+_BUILT_IN = frozenset(
+    {*_SHORT, "bigint", "bit", "boolean", "double precision", "integer", "interval", "numeric", "real", "smallint"}
+) | frozenset(
+    """"char" aclitem box bytea cid cidr circle date datemultirange daterange gtsvector inet int4multirange int4range
+    int8multirange int8range json jsonb jsonpath line lseg macaddr macaddr8 money name nummultirange numrange oid path
+    pg_lsn pg_node_tree pg_snapshot point polygon refcursor regclass regcollation regconfig
+    regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype text tid tsmultirange tsquery
+    tsrange tstzmultirange tstzrange tsvector txid_snapshot uuid xid xid8 xml""".split()
 )
-_LENGTHS = frozenset({"character varying", "character"})
-_PLAIN = frozenset({*_SHORT, "bit", "interval"} - _LENGTHS)
+"""The types whose name has no schema before it. Source: `pg_type` of PostgreSQL 14 to 18."""
+_FOLDED = re.compile(r'"(?:[^"]|"")*"|[A-Z]+|\s+')
+_PART = r'(?:"(?:[^"]|"")+"|[a-z_][a-z0-9_]*)'
+_SPELT = re.compile(
+    rf"(?P<name>{_PART}(?:(?P<of_schema>\.{_PART})|(?: (?!array\b)[a-z]+)*))"
+    r" ?(?:\( ?(?P<modifiers>-?[0-9]{1,9}(?: ?, ?-?[0-9]{1,9})?) ?\)(?P<zone> with(?:out)? time zone)?)?"
+    r"(?P<array>(?: ?\[ ?[0-9]* ?\])+| ?array(?: ?\[ ?[0-9]+ ?\])?)?"
+)
+_HEADED = frozenset({"character varying", "character"})
+_MOST: Mapping[str, int] = {
+    "character varying": 10_485_760,
+    "character": 10_485_760,
+    "bit": 83_886_080,
+    "bit varying": 83_886_080,
+}
+"""The greatest lengths; the least is 1."""
+_TIMES = frozenset({"interval", *(each for each in _SHORT if each.startswith("time"))})
+_MOST_DIGITS, _MOST_SECONDS = 1000, 6
+_MOST_REAL, _MOST_FLOAT = 24, 53
 _HEADER = 4
 """Postgres counts the bytes of a value's header in these typmods. Source: PostgreSQL, `numerictypmodin`."""
 _WHOLE_INTERVAL = 0x7FFF << 16
@@ -53,17 +84,35 @@ def spelt_type(name: str, typmod: int) -> str | None:
 
 
 def read_type(text: str) -> tuple[str, int] | None:
-    """The name and the typmod of a type that a person wrote; None for modifiers that nothing is known of."""
-    found = _SPELT.fullmatch(text)
+    """The name and the typmod of a type that a person wrote; None for one that is not known, or that Postgres would not
+    take."""
+    found = _SPELT.fullmatch(_FOLDED.sub(_folded, text.strip()))
     if found is None:
-        return (text, -1)
-    name = f"{found['name']}{found['zone']}" if found["zone"] else _LONG.get(found["name"].lower(), found["name"])
-    modifiers = found["modifiers"]
-    if modifiers is None:
-        is_one = name == "character" and found["name"].lower() != "bpchar"
-        return (f"{name}{found['array']}", 1 + _HEADER if is_one else -1)
-    typmod = _typmod(name, [int(each) for each in modifiers.split(",")])
-    return None if typmod is None else (f"{name}{found['array']}", typmod)
+        return None
+    written, array = found["name"], "[]" if found["array"] else ""
+    name = f"{written}{found['zone']}" if found["zone"] else _LONG.get(written, written)
+    if found["of_schema"] is None and name not in _BUILT_IN:
+        return None
+    if found["modifiers"] is None:
+        is_one = name == "bit" or (name == "character" and written != "bpchar")
+        return (f"{name}{array}", _typmod(name, [1]) if is_one else -1)
+    modifiers = [int(each) for each in found["modifiers"].split(",")]
+    if written == "float":
+        return _float(array, modifiers)
+    typmod = None if " with" in written else _typmod(name, modifiers)
+    return None if typmod is None else (f"{name}{array}", typmod)
+
+
+def _folded(found: re.Match[str]) -> str:
+    """What is not quoted is in small letters, with single spaces."""
+    return " " if found[0].isspace() else found[0] if found[0].startswith('"') else found[0].lower()
+
+
+def _float(array: str, modifiers: list[int]) -> tuple[str, int] | None:
+    """A float of so many bits is one of two types, which have no modifier."""
+    if len(modifiers) > 1 or not 1 <= modifiers[0] <= _MOST_FLOAT:
+        return None
+    return (f"{'real' if modifiers[0] <= _MOST_REAL else 'double precision'}{array}", -1)
 
 
 def _short(name: str, typmod: int) -> str:
@@ -73,7 +122,7 @@ def _short(name: str, typmod: int) -> str:
 def _modifiers(name: str, typmod: int) -> str:
     if typmod < 0:
         return ""
-    if name in _LENGTHS:
+    if name in _HEADED:
         return f"({typmod - _HEADER})"
     if name == "numeric":
         packed = typmod - _HEADER
@@ -86,11 +135,12 @@ def _typmod(name: str, modifiers: list[int]) -> int | None:
     first, *others = modifiers
     if name == "numeric":
         scale = others[0] if others else 0
-        return ((first << 16) | (scale & 0x7FF)) + _HEADER
-    if others or first < 0:
+        fits = 1 <= first <= _MOST_DIGITS and abs(scale) <= _MOST_DIGITS
+        return ((first << 16) | (scale & 0x7FF)) + _HEADER if fits else None
+    if others:
         return None
-    if name in _LENGTHS:
-        return first + _HEADER
-    if name == "interval":
-        return _WHOLE_INTERVAL | first
-    return first if name in _PLAIN else None
+    if name in _MOST:
+        return first + _HEADER * (name in _HEADED) if 1 <= first <= _MOST[name] else None
+    if name not in _TIMES or not 0 <= first <= _MOST_SECONDS:
+        return None
+    return _WHOLE_INTERVAL | first if name == "interval" else first

@@ -43,7 +43,7 @@ EVERY: tuple[Operation, ...] = (
     AddColumn("severity", SEVERITY, False, "'low'::public.severity", OldRowsValue("low")),
     AddColumn("at", ReplicatedType("timestamp with time zone"), True, "now()", OldRowsRead(), after="id"),
     AddColumn(
-        "amount", ReplicatedType("public.amount", base=ReplicatedType("numeric", 9)), True, None, OldRowsValue(None)
+        "amount", ReplicatedType("public.amount", base=ReplicatedType("numeric", ((5 << 16) | 2) + 4)), True, None, OldRowsValue(None)
     ),
     DropNotNull("note"),
     AddEnumValue("severity", "middle", "low"),
@@ -64,7 +64,7 @@ EVERY: tuple[Operation, ...] = (
 )
 SHOWN = (
     '"type": "timestamptz", "nullable"',
-    '"base": {"type": "numeric(0,5)"}',
+    '"base": {"type": "numeric(5,2)"}',
     '"type": "varchar(80)"}',
     '"type": "public.geometry", "typmod": 1107460}',
     '"type": "integer", "narrowing": true}',
