@@ -40,15 +40,12 @@ _LONG: Mapping[str, str] = {
     "national char varying": "character varying",
     "national character varying": "character varying",
 }
-_BUILT_IN = frozenset(
-    {*_SHORT, "bigint", "bit", "boolean", "double precision", "integer", "interval", "numeric", "real", "smallint"}
-) | frozenset(
-    """"char" aclitem box bytea cid cidr circle date datemultirange daterange gtsvector inet int4multirange int4range
-    int8multirange int8range json jsonb jsonpath line lseg macaddr macaddr8 money name nummultirange numrange oid path
-    pg_lsn pg_node_tree pg_snapshot point polygon refcursor regclass regcollation regconfig
-    regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype text tid tsmultirange tsquery
-    tsrange tstzmultirange tstzrange tsvector txid_snapshot uuid xid xid8 xml""".split()
-)
+_BUILT_IN_NAMES = """"char" aclitem bigint bit boolean box bytea cid cidr circle date datemultirange daterange gtsvector
+  inet int4multirange int4range int8multirange int8range integer interval json jsonb jsonpath line lseg macaddr macaddr8
+  money name numeric nummultirange numrange oid path pg_lsn pg_node_tree pg_snapshot point polygon real refcursor
+  regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype
+  smallint text tid tsmultirange tsquery tsrange tstzmultirange tstzrange tsvector txid_snapshot uuid xid xid8 xml"""
+_BUILT_IN = frozenset({*_BUILT_IN_NAMES.split(), *_SHORT, "double precision"})
 """The types whose name has no schema before it. Source: `pg_type` of PostgreSQL 14 to 18."""
 _FOLDED = re.compile(r'"(?:[^"]|"")*"|[A-Z]+|\s+')
 _PART = r'(?:"(?:[^"]|"")+"|[a-z_][a-z0-9_]*)'
@@ -93,10 +90,10 @@ def read_type(text: str) -> tuple[str, int] | None:
     name = f"{written}{found['zone']}" if found["zone"] else _LONG.get(written, written)
     if found["of_schema"] is None and name not in _BUILT_IN:
         return None
-    if found["modifiers"] is None:
-        is_one = name == "bit" or (name == "character" and written != "bpchar")
-        return (f"{name}{array}", _typmod(name, [1]) if is_one else -1)
-    modifiers = [int(each) for each in found["modifiers"].split(",")]
+    is_one = name == "bit" or (name == "character" and written != "bpchar")
+    if found["modifiers"] is None and not is_one:
+        return (f"{name}{array}", -1)
+    modifiers = [int(each) for each in (found["modifiers"] or "1").split(",")]
     if written == "float":
         return _float(array, modifiers)
     typmod = None if " with" in written else _typmod(name, modifiers)

@@ -39,12 +39,11 @@ from penstock.postgres.migration.operation import (
 ONE, TWO, THREE = (f"sha256:{digit * 64}" for digit in "123")
 ISSUES = QualifiedName("public", "issues")
 SEVERITY = ReplicatedType("public.severity", labels=(EnumLabel(1, "low"), EnumLabel(2, "high")))
+AMOUNT = ReplicatedType("numeric", ((5 << 16) | 2) + 4)
 EVERY: tuple[Operation, ...] = (
     AddColumn("severity", SEVERITY, False, "'low'::public.severity", OldRowsValue("low")),
     AddColumn("at", ReplicatedType("timestamp with time zone"), True, "now()", OldRowsRead(), after="id"),
-    AddColumn(
-        "amount", ReplicatedType("public.amount", base=ReplicatedType("numeric", ((5 << 16) | 2) + 4)), True, None, OldRowsValue(None)
-    ),
+    AddColumn("amount", ReplicatedType("public.amount", base=AMOUNT), True, None, OldRowsValue(None)),
     DropNotNull("note"),
     AddEnumValue("severity", "middle", "low"),
     AddEnumValue("severity", "zero", None),
