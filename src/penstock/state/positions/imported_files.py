@@ -19,8 +19,9 @@ from penstock.state.database import Database
 from penstock.state.schema import imported_files
 from penstock.state.transactions.locks import take_named_lock
 
-ImportState: TypeAlias = Literal["waiting", "reading", "done", "failed", "changed"]
-"""`changed`: other rows were put into it after it was taken, and these are not taken."""
+ImportState: TypeAlias = Literal["waiting", "reading", "storing", "done", "failed", "changed"]
+"""`storing`: its rows, all of them, are being stored with those of other files, and its counts say how many they are.
+`changed`: other rows were put into it after it was taken, and these are not taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,35 @@ class ImportedFiles:
             if found:
                 return found[0]
         return None
+
+    def waiting(self, stream: str, most: int) -> Sequence[ImportedFile]:
+        """The first files that wait."""
+        return self._select(sa.and_(imported_files.c.stream == stream, imported_files.c.state == "waiting"), most)
+
+    def begin_together(self, stream: str, read: Sequence[ImportedFile]) -> None:
+        """Files that wait were read as these say, and their rows are about to be stored at once."""
+        of, now = imported_files.c, datetime.now(timezone.utc)
+        where = sa.and_(of.stream == stream, of.number == sa.bindparam("its_number"), of.state == "waiting")
+        counted = ("has_header", "successful_rows", "quarantined_rows")
+        values = [{"its_number": each.number, **{name: getattr(each, name) for name in counted}} for each in read]
+        change = sa.update(imported_files).where(where)
+        with self._database.write() as connection:
+            connection.execute(
+                change.values(state="storing", updated_at=now, **{name: sa.bindparam(name) for name in counted}), values
+            )
+
+    def end_together(self, stream: str, reached: int) -> None:
+        """Of files whose rows were being stored at once, those up to the number that the stream has reached are done;
+        of the others no row is stored, and they wait."""
+        of, now = imported_files.c, datetime.now(timezone.utc)
+        begun = sa.and_(of.stream == stream, of.state == "storing")
+        if not self._select(begun, 1):
+            return
+        none = {"state": "waiting", "successful_rows": 0, "quarantined_rows": 0, "has_header": None}
+        with self._database.write() as connection:
+            done = sa.update(imported_files).where(begun, of.number <= reached)
+            connection.execute(done.values(state="done", error=None, updated_at=now))
+            connection.execute(sa.update(imported_files).where(begun).values(**none, updated_at=now))
 
     def latest(self, stream: str, limit: int) -> Sequence[ImportedFile]:
         """The files that were found last, newest first."""

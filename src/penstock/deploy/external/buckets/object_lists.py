@@ -28,6 +28,8 @@ class BucketObject:
     mark: str = ""
     modified: datetime | None = None
     """When it was put there, if the list says so."""
+    size: int = 0
+    """Its bytes; 0: they are not known."""
 
 
 class RefusedRequest(UnreadableSource):

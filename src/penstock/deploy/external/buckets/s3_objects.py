@@ -32,7 +32,7 @@ def list_objects(client: WebClient, bucket: Bucket, beginning: str) -> Iterator[
         root = read_list(client, url, signed_headers(bucket, url))
         entries = root.findall("{*}Contents")
         objects = [
-            BucketObject(each.findtext("{*}Key") or "", each.findtext("{*}ETag") or "", _modified(each))
+            BucketObject(each.findtext("{*}Key") or "", each.findtext("{*}ETag") or "", _modified(each), _size(each))
             for each in entries
             if each.findtext("{*}Size") != "0"
         ]
@@ -44,6 +44,11 @@ def list_objects(client: WebClient, bucket: Bucket, beginning: str) -> Iterator[
         return ListPage(objects, len(entries), following)
 
     return all_objects(page_at, beginning)
+
+
+def _size(entry: ElementTree.Element) -> int:
+    text = entry.findtext("{*}Size") or ""
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _modified(entry: ElementTree.Element) -> datetime | None:

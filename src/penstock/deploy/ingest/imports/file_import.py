@@ -11,7 +11,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import islice
@@ -23,7 +23,14 @@ from cronsim import CronSim
 from penstock.crash_points import crash_point
 from penstock.deploy.external.packed_streams import packing_of
 from penstock.deploy.external.paths.disk_errors import AWAY_ERRNOS
-from penstock.deploy.ingest.event_ingestion import EventIngestion
+from penstock.deploy.ingest.event_ingestion import EventIngestion, Receipt
+from penstock.deploy.ingest.imports.file_group import (
+    MOST_FILES,
+    MOST_UNPACKED,
+    FileGroup,
+    ReadFile,
+    read_file_group,
+)
 from penstock.deploy.ingest.imports.file_places import FilePlace, MissingFile, PlacedFile, UnusableFile
 from penstock.deploy.ingest.imports.file_rows import FileReader, format_of, unpack_file
 from penstock.deploy.ingest.row_files.file_ingestion import parts_of_rows
@@ -125,6 +132,8 @@ class FileImport:
         self._patient_until: float | None = None
         self._due = self._first_due()
         self._known: dict[str, ImportedFile] | None = None
+        self._alone_upto = 0
+        """The number of the last file that is taken by itself, although it is small."""
         self._guard = threading.Lock()
         self._stop, self._wake = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"files of {wanted.datasource}", daemon=True)
@@ -191,6 +200,7 @@ class FileImport:
 
     def _take_all(self) -> None:
         """Look for files if it is time, and take those that are there."""
+        self._end_together()
         with self._guard:
             request = self._requests
         if request > self._served or time.monotonic() >= self._due:
@@ -200,7 +210,11 @@ class FileImport:
         while (file := self._parts.files.next(self.wanted.stream)) is not None:
             raise_if_stopped(self._stop.is_set)
             self._state = "reading"
-            self._take(file)
+            small = self._read_file_group(file)
+            if small is not None:
+                self._take_together(small)
+            else:
+                self._take(file)
         self._failed = self._parts.files.counts(self.wanted.stream).get("failed", 0)
         self._state, self._reason = "idle", None
 
@@ -322,24 +336,79 @@ class FileImport:
         return found.position if found is not None else None
 
     def _store_file(self, file: ImportedFile, folder: Path) -> None:
-        wanted, found = self.wanted, FoundFile(file.address, file.mark.removeprefix(AWAY))
+        reader, opened = self._open(file, folder, self._check_size)
+        if reader.format == "csv" and file.has_header is None:
+            # Decided once: another version might know other names, and the count of rows would be another one.
+            file = replace(file, has_header=reader.begins_with_names(self._landings()[0]))
+            self._parts.files.change(self.wanted.stream, file.number, has_header=file.has_header)
+        self._store_rows(file, replace(reader, has_header=file.has_header), opened)
+
+    def _open(self, file: ImportedFile, folder: Path, check: Callable[[int], None]) -> tuple[FileReader, Path]:
+        """What reads a file, and what was fetched of it; `check` is called with how many bytes are unpacked by then,
+        and may raise."""
+        wanted = self.wanted
         if not wanted.place.owns(file.address):
             raise UnusableFile("its data source names another place now")
         folder.mkdir(parents=True, exist_ok=True)
         form = format_of(file.address, wanted.format)
-        opened, encoding = wanted.place.fetch(found, folder / "raw")
+        opened, encoding = wanted.place.fetch(_as_found(file), folder / "raw")
         packing = packing_of("auto", file.address, encoding)
-        content = unpack_file(opened, packing, folder / "unpacked", self._check_size)
-        reader = FileReader(content, form, wanted.datasource)
-        if form == "csv" and file.has_header is None:
-            # Decided once: another version might know other names, and the count of rows would be another one.
-            file = replace(file, has_header=reader.begins_with_names(self._landings()[0]))
-            self._parts.files.change(wanted.stream, file.number, has_header=file.has_header)
-        self._store_rows(file, replace(reader, has_header=file.has_header), opened)
+        content = unpack_file(opened, packing, folder / "unpacked", check)
+        return FileReader(content, form, wanted.datasource), opened
+
+    def _read_file_group(self, first: ImportedFile) -> FileGroup | None:
+        """The first files that wait and are small, if they are several."""
+        reached, landings = self._stored_position() or (0, 0), self._landings()
+        folder = self._parts.folder / self.wanted.stream
+        alone_upto = max(self._alone_upto, reached[0])  # up to there, rows may be stored whose answer was lost
+        if first.state != "waiting" or first.number <= alone_upto or not self._is_small(first):
+            return None
+        try:
+            waiting = self._parts.files.waiting(self.wanted.stream, MOST_FILES)
+            found = read_file_group(waiting, lambda each: self._read_small(each, landings, folder))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return found if self._landings() == landings else None
+
+    def _is_small(self, file: ImportedFile) -> bool:
+        return not file.rows and not file.mark.startswith(AWAY) and self.wanted.place.is_small(_as_found(file))
+
+    def _read_small(self, file: ImportedFile, landings: Sequence[Landing], folder: Path) -> ReadFile | None:
+        """A small file with its rows; None if it has none, or more than can be stored at once."""
+        raise_if_stopped(self._stop.is_set)
+        if not self._is_small(file):
+            return None
+        reader, opened = self._open(file, folder, _check_small)
+        if reader.format == "csv" and file.has_header is None:
+            file = replace(file, has_header=reader.begins_with_names(landings[0]))
+        parts = parts_of_rows(replace(reader, has_header=file.has_header).rows(landings))
+        lines = next(parts, [])
+        if not lines or next(parts, None) is not None or not self.wanted.place.is_unchanged(_as_found(file), opened):
+            return None
+        rejected = self._parts.ingestion.count_rejected(self.wanted.datasource, lines)
+        counted = replace(file, successful_rows=len(lines) - rejected, quarantined_rows=rejected)
+        return ReadFile(counted, lines)
+
+    def _take_together(self, small: FileGroup) -> None:
+        """Store the rows of small files at once. How many each has is written down before, so that it is known of all
+        of them when the position of the stream says that they are stored."""
+        self._parts.files.begin_together(self.wanted.stream, small.files)
+        last, position = small.files[-1], self._stored_position()
+        try:
+            self._append(small.lines, SourceSpan(SOURCE, position, (last.number, last.rows)))
+        except UnusableFile as error:
+            log.info("files of `%s` are taken one by one: %s", self.wanted.datasource, error)
+            self._alone_upto = last.number
+        self._end_together()
+        crash_point("import.part_noted")
+
+    def _end_together(self) -> None:
+        """Files whose rows were being stored at once are done, or wait again."""
+        self._parts.files.end_together(self.wanted.stream, (self._stored_position() or (0, 0))[0])
 
     def _store_rows(self, file: ImportedFile, reader: FileReader, opened: Path) -> None:
         """Store the rows of a file; `opened` is what was fetched."""
-        place, found = self.wanted.place, FoundFile(file.address, file.mark.removeprefix(AWAY))
+        place, found = self.wanted.place, _as_found(file)
         at, is_whole = self._count_stored(file, reader.rows(self._landings())), False
         while not is_whole:
             landings = self._landings()
@@ -385,13 +454,22 @@ class FileImport:
             raise_if_stopped(self._stop.is_set)
 
     def _store_part(self, file: ImportedFile, at: _At, part: Sequence[bytes]) -> _At:
-        """Store rows, however long the inbox has no room."""
+        """Store rows of a file, and write down how far it is stored."""
         upto = (file.number, at.rows + len(part))
-        span = SourceSpan(SOURCE, at.position, upto)
+        try:
+            receipt = self._append(part, SourceSpan(SOURCE, at.position, upto))
+        except UnusableFile as error:
+            raise UnusableFile(f"rows {at.rows + 1:,} to {upto[1]:,} cannot be stored: {error}") from None
+        at = at.after(receipt.successful_rows, receipt.quarantined_rows, upto)
+        self._note(file, at)
+        return at
+
+    def _append(self, lines: Sequence[bytes], span: SourceSpan) -> Receipt:
+        """Store rows, however long the inbox has no room. Raises UnusableFile if it does not take them."""
         while True:
             raise_if_stopped(self._stop.is_set)
             try:
-                receipt = self._parts.ingestion.append_file_rows(self.wanted.datasource, part, span)
+                receipt = self._parts.ingestion.append_file_rows(self.wanted.datasource, lines, span)
                 break
             except (Overloaded, StorageFull) as error:
                 self._wait_for(error.message)
@@ -399,12 +477,10 @@ class FileImport:
             except (Fenced, Unavailable, NotFound, OtherPosition, Failed):
                 raise  # where it goes on is looked at again
             except PenstockError as error:
-                raise UnusableFile(f"rows {at.rows + 1:,} to {upto[1]:,} cannot be stored: {error.message}") from None
+                raise UnusableFile(error.message) from None
         self._state, self._reason = "reading", None
         crash_point("import.part_stored")
-        at = at.after(receipt.successful_rows, receipt.quarantined_rows, upto)
-        self._note(file, at)
-        return at
+        return receipt
 
     def _note(self, file: ImportedFile, at: _At) -> None:
         counts = {"successful_rows": at.successful_rows, "quarantined_rows": at.quarantined_rows}
@@ -433,6 +509,17 @@ def _error_for_a_while(error: OSError, file: ImportedFile) -> PenstockError | No
     if error.errno in DISK_FULL_ERRNOS:
         return StorageFull(f"a file cannot be kept while it is read: {said}")
     return Unavailable(f"{file.address} cannot be read now: {said}") if error.errno in AWAY_ERRNOS else None
+
+
+def _as_found(file: ImportedFile) -> FoundFile:
+    """As its place had it."""
+    return FoundFile(file.address, file.mark.removeprefix(AWAY))
+
+
+def _check_small(size: int) -> None:
+    """Raises UnusableFile if a small file has more than MOST_UNPACKED bytes unpacked: it is taken by itself then."""
+    if size > MOST_UNPACKED:
+        raise UnusableFile("it is not small")
 
 
 def _is_changed(before: ImportedFile | None, found: FoundFile) -> bool:

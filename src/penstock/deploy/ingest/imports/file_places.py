@@ -28,6 +28,8 @@ from penstock.errors import Forbidden, InvalidRequest, Unavailable
 from penstock.model.settings import CopySettings
 from penstock.state.positions.imported_files import FoundFile
 
+SMALL_BYTES = 2**16
+"""A file of so many bytes is small: see `file_group`."""
 SETTLE_SECONDS = 5.0
 """A file of this machine is taken once nobody has written to it for so long."""
 GONE, REPLACED, TIMED_OUT, TOO_MANY = 404, 412, 408, 429
@@ -66,6 +68,9 @@ class FilePlace(Protocol):
 
     def owns(self, address: str) -> bool:
         """Whether a file of this address is one of the place."""
+
+    def is_small(self, file: FoundFile) -> bool:
+        """Whether a file is known to have at most SMALL_BYTES."""
 
 
 class FolderPlace:
@@ -124,6 +129,9 @@ class FolderPlace:
             raise UnusableFile("it was replaced after it was found")
         return Path(path), ""
 
+    def is_small(self, file: FoundFile) -> bool:
+        return int(file.mark.partition(" ")[0]) <= SMALL_BYTES
+
     def is_unchanged(self, file: FoundFile, opened: Path) -> bool:
         return self._present_mark(unquote(urlsplit(file.address).path)) == file.mark
 
@@ -150,6 +158,8 @@ class BucketPlace:
         if not self._pattern or self._pattern.endswith("/"):
             self._pattern += "**"
         self._matches = _import_test(self._pattern)
+        self._small: frozenset[tuple[str, str]] = frozenset()
+        """Keys and marks of the objects that were small when they were last looked for."""
 
     def files(self) -> list[PlacedFile]:
         try:
@@ -157,6 +167,7 @@ class BucketPlace:
                 objects = objects_from(client, self._bucket, fixed_beginning(self._pattern))
         except UnreadableSource as error:
             raise Unavailable(f"the bucket `{self._bucket.name}` cannot be read: {error}") from None
+        self._small = frozenset((each.key, each.mark) for each in objects if 0 < each.size <= SMALL_BYTES)
         return [
             PlacedFile(FoundFile(f"s3://{self._bucket.name}/{each.key}", each.mark), each.modified)
             for each in objects
@@ -172,8 +183,14 @@ class BucketPlace:
         hidden = key != self._pattern and any(map(_is_hidden, below.split("/")))
         return not hidden and not key.endswith("/") and self._matches(key)
 
+    def is_small(self, file: FoundFile) -> bool:
+        return (self._key(file), file.mark) in self._small
+
+    def _key(self, file: FoundFile) -> str:
+        return file.address.removeprefix(f"s3://{self._bucket.name}/")
+
     def fetch(self, file: FoundFile, target: Path) -> tuple[Path, str]:
-        key = file.address.removeprefix(f"s3://{self._bucket.name}/")
+        key = self._key(file)
         try:
             with self._client() as client:
                 return target, fetch_object(client, self._bucket, BucketObject(key, file.mark), target)

@@ -74,6 +74,11 @@ def _both(before: Receipt, after: Receipt) -> Receipt:
     )
 
 
+def is_within_part(rows: int, size: int) -> bool:
+    """Whether so many rows, of so many bytes, can be stored at once."""
+    return rows <= PART_ROWS and size <= PART_BYTES
+
+
 def parts_of_rows(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
     """The rows in parts, each of which is stored at once."""
     part: list[bytes] = []
