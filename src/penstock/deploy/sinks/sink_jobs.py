@@ -173,7 +173,7 @@ class SinkJobs(PeriodicTask):
             run = self._find_run(job.pipe, _texts(job), _version_of(job))
             self._check(run)
             if job.state != "appending":
-                job = self._spool(job, run, folder)
+                job, run = self._spool(job, run, folder)
             self._publish(job, run, folder)
             self._context.jobs.move(job.id, APPENDING, "done", error=None)
         except WorkCancelled:
@@ -200,13 +200,16 @@ class SinkJobs(PeriodicTask):
     def _find_run(self, pipe: str, parameters: Mapping[str, Parameter], ref: str) -> _Run:
         return _Run(*self._context.reader.check_sink(pipe, parameters, ref))
 
-    def _spool(self, job: Job, run: _Run, folder: Path) -> Job:
-        """Write all that the run publishes to this machine; returns the job."""
+    def _spool(self, job: Job, run: _Run, folder: Path) -> tuple[Job, _Run]:
+        """Write all that the run publishes to this machine; returns the job, and the sink whose rows were read."""
         context = self._context
         context.jobs.move(job.id, BEFORE_PUBLISHING, "reading")
         remove_folder(folder)
         folder.mkdir()
         deployment, answer = context.reader.sink(job.pipe, _texts(job), _version_of(job))
+        if deployment.id != run.deployment.id:  # promoted meanwhile: its rows go where its own sink writes
+            run = self._find_run(job.pipe, _texts(job), str(deployment.id))
+            self._check(run)
         if shutil.disk_usage(folder).free < context.settings.inbox.min_free_bytes:
             raise StorageFull("the disk of the inbox has too little room for the rows of a sink")
         try:
@@ -216,7 +219,7 @@ class SinkJobs(PeriodicTask):
         crash_point("sink.spooled")
         size = sum(each.bytes for each in read_list(folder, run.kind))
         found = {"deployment": deployment.id, "rows": len(answer.rows), "written_bytes": size}
-        return context.jobs.move(job.id, READING, "appending", error=None, **found)
+        return context.jobs.move(job.id, READING, "appending", error=None, **found), run
 
     def _spool_rows(self, job: Job, run: _Run, folder: Path, answer: QueryResult) -> None:
         kind = run.kind

@@ -276,6 +276,26 @@ def test_a_sink_that_is_changed_in_the_middle_of_a_run_ends_it(tmp_path: Path) -
     assert sorted(tree(out)) == ["DE.csv"]
 
 
+def test_rows_of_a_version_that_is_promoted_meanwhile_go_to_its_own_place(tmp_path: Path) -> None:
+    """The place is looked up before the rows are read, and another version may be live by then."""
+    out = tmp_path / "out"
+    before, after = (on_disk(out / each, "EXPORT_FILE_TEMPLATE all\n") for each in ("before", "after"))
+
+    class Promoting(MemoryReader):
+        def check_sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[object, Exported]:
+            return SimpleNamespace(id=8 if self.reads else 7), self.kind
+
+        def sink(self, name: str, parameters: Mapping[str, Parameter], ref: str) -> tuple[object, QueryResult]:
+            self.kind = after
+            return SimpleNamespace(id=8), super().sink(name, parameters, ref)[1]
+
+    with server(tmp_path, before, DISK, sinks=allowed(out)) as running:
+        running.sinks._context = replace(running.sinks._context, reader=Promoting(before))
+        done = running.run()
+        assert (done.state, done.deployment) == ("done", 8)
+    assert [each.partition("/")[0] for each in tree(out)] == ["after"]
+
+
 def test_a_name_that_the_disk_does_not_take_fails_the_run(tmp_path: Path) -> None:
     out = tmp_path / "out"
     kind = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE {country}\n")
