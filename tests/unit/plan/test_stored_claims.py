@@ -286,3 +286,42 @@ def test_a_copied_table_does_not_know_what_its_source_had_lost() -> None:
     seen = d3.resource("seen")
     assert seen is not None
     assert seen.strategy == "recompute"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, x FROM events WHERE id > 3 AND x IS NOT NULL",
+        "SELECT id, ifNull(x, 'none') AS x FROM events WHERE id > 3",
+        "SELECT id, if(x IS NULL, 'none', x) AS x FROM events WHERE id > 3",
+    ],
+)
+def test_a_view_that_begins_to_care_for_null_when_its_source_gets_a_type_without(sql: str) -> None:
+    """What it now does with NULL, it would have done with rows that are gone."""
+    before, after = files("Nullable(String)", f"{PLAIN} WHERE id > 3"), files("String", sql)
+    claims = [("events__d1", "x", False), ("events__d1", "x", True)]
+    assert seen_of(before, after, EVENTS) == ("reuse", claims)
+    assert seen_of(before, after, EVENTS, shortened=True) == ("recompute", claims[:1])
+    unchanged = {**before, "events.datasource": after["events.datasource"]}
+    assert seen_of(before, unchanged, EVENTS, shortened=True) == ("reuse", claims[:1])
+
+
+def test_a_condition_on_another_column_that_gets_a_type_without_null() -> None:
+    """The target does not tell what the rows that are gone had in it."""
+    before, after = files("Nullable(String)", "SELECT id FROM events"), files("String", "SELECT id FROM events")
+    for each in (before, after):
+        each["seen.datasource"] = "SCHEMA >\n    `id` UInt32\n\nENGINE MergeTree\nENGINE_SORTING_KEY id\n"
+    after["seen_mv.pipe"] = view("SELECT id FROM events WHERE x IS NOT NULL")
+    claims = [("events__d1", "x", False), ("events__d1", "x", True)]
+    assert seen_of(before, after, EVENTS) == ("none", claims)
+    assert seen_of(before, after, EVENTS, shortened=True) == ("recompute", claims[:1])
+
+
+def test_a_constant_of_a_type_is_claimed_of_rows_that_go_after_the_plan() -> None:
+    before, after = files("Nullable(String)", PLAIN), files("String", "SELECT id, x, isNull(x) AS f FROM events")
+    after["seen.datasource"] = TARGET.format("Nullable(String),\n    `f` UInt8")
+    claims = [("events__d1", "x", False), ("events__d1", "x", True)]
+    assert seen_of(before, after, EVENTS) == ("reuse", claims)
+    assert seen_of(before, after, EVENTS, shortened=True) == ("recompute", claims[:1])
+    other = {**after, "seen_mv.pipe": view("SELECT id, upper(x) AS x, 1 AS f FROM events")}
+    assert seen_of(before, other, EVENTS, shortened=True) == ("recompute", claims[:1])

@@ -30,6 +30,7 @@ from penstock.plan.equivalence.unchanged_history import (
     columns_stored_as_live,
     pair_equal_views,
     pair_projected_views,
+    project_view,
 )
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, HiddenRows
@@ -67,7 +68,9 @@ from penstock.plan.tables.column_placement import (
     DataSourceTransition,
     value_in_older_rows,
 )
+from penstock.plan.tables.flow_builders import build_view
 from penstock.plan.tables.forward_query_hint import suggest_forward_query
+from penstock.plan.tables.nullable_views import feeders_with_null
 from penstock.plan.tables.other_table import OtherTable
 from penstock.plan.tables.running_datasource import RunningDataSource, without_pending_cut
 from penstock.plan.tables.stored_claims import Proof
@@ -109,7 +112,7 @@ def _plan_existing(context: PlanningContext, running: RunningDataSource, source:
         read_forward_query(running.source, source),
         stored=partial(context.stored_values, running.table.id),
     )
-    inputs = _collect_inputs(context, transition)
+    inputs = _heed_gone_rows(context, _collect_inputs(context, transition))
     choice = choose_strategy(inputs)
     problems = (
         *_unmet_request(inputs, choice),
@@ -260,6 +263,68 @@ def _pair_where_never_null(
         claims = without if pair(without) is not None else claims
     proofs = tuple(proof for each in claims if (proof := context.prove(each)) is not None)
     return (_with_actual_bindings(paired, feeding), proofs) if len(proofs) == len(claims) else (None, ())
+
+
+def _heed_gone_rows(context: PlanningContext, inputs: StrategyInputs) -> StrategyInputs:
+    """The inputs with what has to be known of rows that are gone from the sources, if live rows would stay."""
+    stays = inputs.feeding.unchanged or inputs.same_history is not None or isinstance(inputs.filtered, FilteredRows)
+    gone = _prove_of_gone_rows(context, inputs.transition, inputs.placement) if stays else ()
+    if not isinstance(gone, str):
+        filtered = inputs.filtered if not gone else None
+        return replace(inputs, never_null=tuple(dict.fromkeys((*inputs.never_null, *gone))), filtered=filtered)
+    rolled, composed, filtered = (gone if each else None for each in (inputs.rolled, inputs.composed, inputs.filtered))
+    return replace(
+        inputs,
+        feeding=_all_changed(context, inputs.transition, inputs.placement),
+        same_history=None,
+        causes=(*inputs.causes, gone),
+        rolled=rolled,
+        composed=composed,
+        filtered=filtered,
+        never_null=(),
+    )
+
+
+def _prove_of_gone_rows(
+    context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement
+) -> tuple[Proof, ...] | str:
+    """The proofs that rows which are gone had no NULL where none has it now, if the views care for that otherwise than
+    those of live, or tell a constant; a text that says of what it is not known. No FORWARD_QUERY needs it."""
+    name, running = transition.new.name, transition.running
+    claims = context.claims_without_null_above(name)
+    if not claims or not running.views or transition.forward is not None or context.has_failed_feeder(name):
+        return ()
+    is_told = any(each.is_constant for each in transition.derived.values())
+    if not is_told and _are_alike_with_null(context, transition, placement):
+        return ()
+    proofs = context.prove_of_gone_rows(name)
+    if len(proofs) == len(claims):
+        return proofs
+    columns = join_words(sorted(f"`{each.name}` of `{each.source}`" for each in claims))
+    return f"rows that are gone may have had NULL in {columns}, with which the new query does something else"
+
+
+def _are_alike_with_null(
+    context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement
+) -> bool:
+    """Whether the views do to rows with NULL what those of live do, where the rows that are left have none."""
+    name, nullable = transition.new.name, dict[str, set[str]]()
+    for claim in context.claims_without_null_above(name):
+        nullable.setdefault(claim.source, set()).add(claim.name)
+    nullable[name] = {c.name for c, origin in placement.match.pairs if origin is not None and is_nullable(origin.type)}
+    feeders = feeders_with_null(context.compiled, name, nullable)
+    place = live_target(transition, placement)
+    fields = tuple(column.physical for column in place.columns if column.name not in transition.derived)
+    views = [build_view(each, place, context.history_binding, "beginning") for each in feeders or ()]
+    views = [project_view(each, each.fields) for each in views]
+    paired = pair_projected_views(transition.running.views, views, fields, context.known_values(name))
+    return bool(paired.kept) and not paired.ended
+
+
+def _all_changed(context: PlanningContext, transition: DataSourceTransition, placement: ColumnPlacement) -> ViewPairs:
+    """The views as ones of which none gives what a live one gave."""
+    views = build_views_into(context, live_target(transition, placement), "beginning")
+    return ViewPairs(new=views, ended=transition.running.views)
 
 
 def _with_actual_bindings(paired: ViewPairs, feeding: ViewPairs) -> ViewPairs:

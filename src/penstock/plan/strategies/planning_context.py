@@ -7,7 +7,7 @@ Invariant: it holds everything that its data source adds to the manifest and to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from penstock.errors import Problem
 from penstock.model.datasource import DataSource
@@ -139,15 +139,22 @@ class PlanningContext:
     def lacks_rows_with_null(self, name: str) -> bool:
         """Whether a view into a data source reads one with a column that is proved to have no NULL, and from which rows
         with NULL may be gone: what its new type says, as of isNull, was not so of them."""
-        sources = {claim.source for claim in self._claims_of_sources(name) if claim.never_null}
-        runs = [run for each in sources if (run := self.running(each)) is not None]
-        return any(
-            run.source.engine.name != "MergeTree"
-            or run.copies
-            or (stored := self.stored_values(run.table.id)) is None
-            or not stored.is_whole
-            for run in runs
-        )
+        return len(self.prove_of_gone_rows(name)) < len(self.claims_without_null_above(name))
+
+    def claims_without_null_above(self, name: str) -> tuple[StoredClaim, ...]:
+        """What is claimed of columns that views into a data source may read: that no row has NULL in them any more."""
+        return tuple(claim for claim in self._claims_of_sources(name) if claim.never_null)
+
+    def prove_of_gone_rows(self, name: str) -> tuple[Proof, ...]:
+        """The proofs that rows which are gone had no NULL in these columns either: as many as there are claims, or it
+        is not known of some."""
+        claims = (replace(each, whole=True) for each in self.claims_without_null_above(name) if self._keeps_rows(each))
+        return tuple(proof for each in claims if (proof := self.prove(each)) is not None)
+
+    def _keeps_rows(self, claim: StoredClaim) -> bool:
+        """Whether the live table of a claim has what views have read of it, but for what is noted as removed."""
+        run = self.running(claim.source)
+        return run is not None and run.source.engine.name == "MergeTree" and not run.copies
 
     def _claims_of_sources(self, name: str) -> Iterator[StoredClaim]:
         """What is claimed of the columns of the data sources that views into a data source read."""
