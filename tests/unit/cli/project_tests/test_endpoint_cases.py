@@ -49,6 +49,8 @@ def test_what_a_test_says_is_read_with_its_places() -> None:
         ("- name: x\n  parameters: a&b\n", "no list of parameters", "2:15"),
         ("- name: x\n  parameters:\n    a: 1\n", "a text was expected", "3:5"),
         ("- name: x\n  expected_result: |\n    {}\n    {a}\n", "this is no JSON", "4:1"),
+        ('- name: x\n  expected_result: |\n    {"a": {"b": 1, "b": 2}}\n', 'the key "b" stands twice', "3:1"),
+        ('- name: x\n  expected_result: |\n    {"a": NaN}\n', "NaN is no number of JSON", "3:1"),
         ("- name: x\n  expected_result: '[1]'\n", "a row is a JSON object", "2:1"),
         ("- name: [\n", "this is no YAML", "2:1"),
         ("- name: \x00\n", "this is no YAML", "1:1"),

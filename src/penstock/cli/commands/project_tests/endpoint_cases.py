@@ -188,7 +188,7 @@ def _rows(node: yaml.Node | None, text: str, path: str, problems: list[Problem])
         is_block = isinstance(node, yaml.ScalarNode) and node.style == "|"
         number = node.start_mark.line + (2 + at if is_block else 1)
         try:
-            value = parse_json(line)
+            value = parse_expected(line)
         except (ValueError, RecursionError) as error:
             hint = "write the objects of `GET /v0/pipes/NAME.ndjson`, or let --update write them"
             problems.append(Problem(_CODE, f"this is no JSON: {error}", Location(path, number), hint))
@@ -201,6 +201,25 @@ def _rows(node: yaml.Node | None, text: str, path: str, problems: list[Problem])
 def parse_json(text: str) -> object:
     """A value of JSON whose numbers keep every digit. Raises ValueError or RecursionError."""
     return json.loads(text, parse_float=JsonNumber)
+
+
+def parse_expected(text: str) -> object:
+    """The same, of what somebody expects. Raises ValueError also for a key that stands twice, of whose values one would
+    be passed over, and for NaN and the like, which no answer has."""
+    return json.loads(text, parse_float=JsonNumber, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _distinct(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {json.dumps(key, ensure_ascii=False)} stands twice")
+        found[key] = value
+    return found
 
 
 def place_of(path: str, node: yaml.Node) -> Location:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from penstock.cli.commands.project_tests.answer_difference import EndpointAnswer, find_difference
 from penstock.cli.commands.project_tests.endpoint_cases import ENDINGS as OF_ENDPOINTS
-from penstock.cli.commands.project_tests.endpoint_cases import ExpectedRow, parse_json
+from penstock.cli.commands.project_tests.endpoint_cases import ExpectedRow, parse_expected
 from penstock.cli.json_documents import Json
 from penstock.errors import Location, Problem, did_you_mean
 from penstock.model.project import Project
@@ -118,7 +118,7 @@ def _read_rows(path: Path, shown: str, problems: list[Problem]) -> Sequence[Expe
         if not line.strip():
             continue
         try:
-            value = parse_json(line)
+            value = parse_expected(line)
         except (ValueError, RecursionError) as error:
             problems.append(Problem(_CODE, f"this is no JSON: {error}", Location(shown, number), None))
             continue
