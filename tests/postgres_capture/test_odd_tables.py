@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from penstock.model.json_path import parse_json_path
 from penstock.parse.project_loader import load_files
+from penstock.postgres.capture import setup
+from penstock.postgres.capture.records import FILES
 from penstock.postgres.capture.schemas.schema_tracker import identity_key
 from penstock.postgres.capture.setup import set_up, table_choice
 from penstock.postgres.capture.status import read_status
 from penstock.postgres.catalog.catalog_reader import read_catalog
-from penstock.postgres.catalog.replicated_table import QualifiedName
+from penstock.postgres.catalog.replicated_table import Catalog, QualifiedName
+from penstock.postgres.catalog.source_connection import SourceConnection
 from penstock.postgres.delivery.landing_datafile import landing_datafile
 from penstock.postgres.delivery.penstock_landing import PenstockLanding
 from postgres_capture.conftest import Source
@@ -93,3 +98,29 @@ def test_rows_whose_composite_type_changes_are_read_again(source: Source, landin
 
 def texts(source: Source) -> list[tuple[int, str, str]]:
     return source.rows("SELECT id, plain::text, many::text FROM {s}.one ORDER BY id")
+
+
+def test_setup_reads_a_schema_once(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each of its tables: two hundred took minutes."""
+    looks: list[list[str]] = []
+
+    def counted(connection: SourceConnection, schemas: Sequence[str]) -> Catalog:
+        looks.append([*schemas])
+        return read_catalog(connection, schemas)
+
+    monkeypatch.setattr(setup, "read_catalog", counted)
+    names = [f"t{number}" for number in range(6)]
+    for each in names:
+        source.run(f"CREATE TABLE {{s}}.{each} (id int PRIMARY KEY)")
+    source.set_up(*names)
+    assert [each.name.name for each in source.records.tables()] == names
+    assert looks == [[source.schema]]
+
+
+def test_the_types_of_a_table_are_looked_up_one_by_one(source: Source) -> None:
+    """Once a second, of every table: else the whole catalog is read for each of them, and the query compiled."""
+    plan = "\n".join(str(row[0]) for row in source.rows(f"EXPLAIN SELECT {FILES} FROM pg_catalog.pg_class c"))
+    assert "Index Scan using pg_type_oid_index" in plan
+    assert "Seq Scan on pg_type" not in plan
+    assert "Seq Scan on pg_attribute" not in plan
+    assert source.rows("SHOW jit") == [("off",)]

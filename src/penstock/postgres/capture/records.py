@@ -58,13 +58,17 @@ _CAPTURES = f"""SELECT name, id, slot, publication,
 _ATTRIBUTES = """WITH RECURSIVE types (oid) AS (
   SELECT a.atttypid FROM pg_catalog.pg_attribute a
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid >= 16384  -- made by somebody
-  UNION SELECT i.oid FROM types o JOIN pg_catalog.pg_type t ON t.oid = o.oid CROSS JOIN LATERAL (
+  UNION SELECT i.oid FROM types o CROSS JOIN LATERAL (
+    SELECT * FROM pg_catalog.pg_type y WHERE y.oid = o.oid OFFSET 0) t CROSS JOIN LATERAL (
     SELECT t.typelem WHERE t.typcategory = 'A' UNION ALL SELECT t.typbasetype WHERE t.typtype = 'd'
     UNION ALL SELECT b.atttypid FROM pg_catalog.pg_attribute b
-      WHERE t.typtype = 'c' AND b.attrelid = t.typrelid AND b.attnum > 0 AND NOT b.attisdropped) i (oid))
+      WHERE t.typtype = 'c' AND b.attrelid = t.typrelid AND b.attnum > 0 AND NOT b.attisdropped
+        AND b.atttypid >= 16384) i (oid))
   SELECT ' ' || md5(string_agg(concat_ws(' ', b.attrelid, b.attnum, b.attisdropped), ',' ORDER BY b.attrelid, b.attnum))
-  FROM types o JOIN pg_catalog.pg_type t ON t.oid = o.oid AND t.typtype = 'c'
-    JOIN pg_catalog.pg_attribute b ON b.attrelid = t.typrelid AND b.attnum > 0"""
+  FROM types o CROSS JOIN LATERAL (
+    SELECT * FROM pg_catalog.pg_type y WHERE y.oid = o.oid AND y.typtype = 'c' OFFSET 0) t CROSS JOIN LATERAL (
+    SELECT * FROM pg_catalog.pg_attribute d WHERE d.attrelid = t.typrelid AND d.attnum > 0 OFFSET 0) b"""
+# OFFSET 0: each type is looked up by its OID. Postgres expects hundreds, and would read the catalog for each table.
 FILES = f"""(coalesce((
     SELECT string_agg(p.relid::oid::text || ':' || pg_catalog.pg_relation_filenode(p.relid)::text, ','
       ORDER BY p.relid::oid) FROM pg_catalog.pg_partition_tree(c.oid) p WHERE p.isleaf), c.relfilenode::text)
@@ -198,8 +202,9 @@ class CaptureRecords:
         )
         return tuple(map(_captured_table, found))
 
-    def add_table(self, oid: int, name: QualifiedName, store: str, insert_only: bool) -> None:  # noqa: FBT001
-        """Raises Conflict if another table has the name in the stores."""
+    def add_table(self, name: QualifiedName, store: str, insert_only: bool) -> int:  # noqa: FBT001
+        """Returns the OID of the table. Raises NotFound if it is gone, Conflict if another table has the name in the
+        stores."""
         taken = [
             row[0]
             for row in self._source.rows(
@@ -210,13 +215,17 @@ class CaptureRecords:
             raise Conflict(
                 f"`{store}` has the rows of another table already", hint="give this one another name: schema.table=NAME"
             )
-        self._source.run(
+        added = self._source.rows(
             f"""INSERT INTO {OWN_SCHEMA}.captured_tables
               (capture, oid, schema_name, table_name, store, insert_only, files, read_done, since)
-            SELECT %s, c.oid, %s, %s, %s, %s, {FILES}, %s, pg_catalog.pg_current_wal_insert_lsn()
-            FROM pg_catalog.pg_class c WHERE c.oid = %s::oid""",
-            *(self._name, name.schema, name.name, store, insert_only, insert_only, oid),
+            SELECT %s, c.oid, n.nspname, c.relname, %s, %s, {FILES}, %s, pg_catalog.pg_current_wal_insert_lsn()
+            FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = %s AND c.relname = %s RETURNING oid""",
+            *(self._name, store, insert_only, insert_only, name.schema, name.name),
         )
+        if not added:
+            raise NotFound(f"the table {name} is gone")
+        return int(added[0][0])
 
     def remove_table(self, oid: int) -> None:
         """Forget a table, how far it was sent and who has acknowledged it."""

@@ -133,12 +133,10 @@ def add_table(connection: SourceConnection, capture: str, choice: TableChoice) -
 
 def _add(connection: SourceConnection, records: CaptureRecords, choice: TableChoice) -> None:
     made = records.capture()
-    table = read_catalog(connection, [choice.name.schema]).table(choice.name)
-    assert table is not None, "it was checked"
     publication = made.publications[1 if choice.insert_only else 0]
     with _transaction(connection):
-        records.add_table(table.oid, choice.name, choice.store, choice.insert_only)
-        TableDescriptions(connection, made.name).look([table.oid])  # before its first change
+        oid = records.add_table(choice.name, choice.store, choice.insert_only)
+        TableDescriptions(connection, made.name).look([oid])  # before its first change
         _run(connection, f"ALTER PUBLICATION {sql_name(publication)} ADD TABLE ONLY {table_sql(choice.name)}")
         forget_kept_rows(connection, made.name, choice.store)
 

@@ -37,6 +37,8 @@ SPELLING: Mapping[str, str] = {
 _DURABLE = """SELECT pg_catalog.set_config('synchronous_commit', 'local', false)
   WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"""
 """What is written down before something is done must be there after a crash, whatever a database is set to."""
+_UNCOMPILED = "SET jit = off"
+"""Postgres takes short queries of the catalog for long ones, and would spend seconds on compiling them."""
 
 
 class SourceCursor(Protocol):
@@ -76,6 +78,7 @@ def open_source(dsn: str) -> SourceConnection:
     opened.autocommit = True
     opened.cursor().execute("; ".join(f"SET {name} = {value}" for name, value in SPELLING.items()))
     opened.cursor().execute(_DURABLE)
+    opened.cursor().execute(_UNCOMPILED)
     return opened
 
 
