@@ -10,7 +10,7 @@ import errno
 import filecmp
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -42,6 +42,15 @@ class SinkDestination(Protocol):
     def publish(self, name: str, content: Path, strategy: FileStrategy) -> None: ...
 
 
+def remove_unfinished(place: str, names: Mapping[str, Path], allowed: tuple[str, ...]) -> None:
+    """Remove what a server that was killed has left in a folder of files that it was writing: `names` has the files of
+    a run that is over, by the names that they were to have. What cannot be looked at stays."""
+    with suppress(PenstockError, OSError):
+        folder = FolderDestination(place, allowed)
+        for name, content in names.items():
+            folder.unfinished(name, content).unlink(missing_ok=True)
+
+
 class FolderDestination:
     """A folder of this machine, below one that the settings allow."""
 
@@ -61,7 +70,7 @@ class FolderDestination:
         path = self._path(name)
         try:
             self._make_folders(path.parent)
-            fresh = path.with_name(f"{TEMPORARY}{content.parent.name}-{content.name}")
+            fresh = self.unfinished(name, content)
             self._copy(content, fresh)
             try:
                 if strategy == "truncate":
@@ -74,6 +83,10 @@ class FolderDestination:
         except OSError as error:
             said = f"{path.name[:MOST_SHOWN]} cannot be written: {error.strerror or error}"
             raise _error_of_disk(error)(said) from error
+
+    def unfinished(self, name: str, content: Path) -> Path:
+        """The name that a file has until it is whole."""
+        return self._path(name).with_name(f"{TEMPORARY}{content.parent.name}-{content.name}")
 
     def _path(self, name: str) -> Path:
         path = self._folder / name

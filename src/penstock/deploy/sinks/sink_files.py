@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -80,11 +80,23 @@ def spool_files(folder: Path, target: FileTarget, answer: QueryResult) -> tuple[
     return tuple(made)
 
 
-def write_list(folder: Path, kind: Exported, files: Iterable[SpooledFile]) -> None:
-    """Write the list of the files of a run of this sink."""
+def write_list(folder: Path, kind: Exported, files: Iterable[SpooledFile], place: str = "") -> None:
+    """Write the list of the files of a run of this sink; `place` is the folder of this machine where they will be."""
+    listed = {"sink": _digest(kind), "place": place, "files": [asdict(each) for each in files]}
     with replace_file(folder / LIST) as file:
-        file.write(json.dumps({"sink": _digest(kind), "files": [asdict(each) for each in files]}).encode())
+        file.write(json.dumps(listed).encode())
     sync_folder(folder)
+
+
+def read_place(folder: Path) -> tuple[str, Mapping[str, Path]]:
+    """The folder of this machine where a run writes its files, and these by the names that they have there; nothing
+    where it writes elsewhere, or had no list yet."""
+    try:
+        found = json.loads((folder / LIST).read_bytes())
+    except (OSError, ValueError):
+        return "", {}
+    place = found.get("place", "")  # a list of a former release has none
+    return place, {each["name"]: folder / each["file"] for each in found["files"]} if place else {}
 
 
 def read_list(folder: Path, kind: Exported) -> tuple[SpooledFile, ...]:

@@ -23,8 +23,20 @@ from penstock.deploy.connections.client_settings import client_settings
 from penstock.deploy.connections.connection_values import ConnectionValues, fill_secrets
 from penstock.deploy.queries.answers.answer_formats import answer_format
 from penstock.deploy.runtime.periodic_task import PeriodicTask
-from penstock.deploy.sinks.destinations import BucketDestination, FolderDestination, SinkDestination
-from penstock.deploy.sinks.sink_files import SpooledFile, read_list, remove_folder, spool_files, write_list
+from penstock.deploy.sinks.destinations import (
+    BucketDestination,
+    FolderDestination,
+    SinkDestination,
+    remove_unfinished,
+)
+from penstock.deploy.sinks.sink_files import (
+    SpooledFile,
+    read_list,
+    read_place,
+    remove_folder,
+    spool_files,
+    write_list,
+)
 from penstock.deploy.sinks.topic_writer import TopicRun, next_number, write_run
 from penstock.errors import (
     Conflict,
@@ -120,7 +132,7 @@ class SinkJobs(PeriodicTask):
         sync_folder(folder.parent)
         for path in folder.iterdir():
             if not path.name.isdigit() or not self._is_open(int(path.name)):
-                remove_folder(path)
+                self._remove_run(path)
         super().start()
 
     def run(self, pipe: str, parameters: Mapping[str, Parameter], ref: str = LIVE, token: str = "") -> Job:
@@ -158,7 +170,7 @@ class SinkJobs(PeriodicTask):
     def _forget_ended(self, open_jobs: Collection[int]) -> None:
         """Remove the files of jobs that were held and then cancelled."""
         for id in self._held.keys() - open_jobs:
-            remove_folder(self._context.folder / str(id))
+            self._remove_run(self._context.folder / str(id))
             del self._held[id]
 
     def _is_open(self, id: int) -> bool:
@@ -188,6 +200,13 @@ class SinkJobs(PeriodicTask):
             log.warning("job %d fails: %s", job.id, shown.message, exc_info=None if shown is error else error)
             with suppress(Conflict):  # it was cancelled meanwhile
                 self._context.jobs.move(job.id, OPEN_STATES, "failed", error=shown.as_json())
+            self._remove_run(folder)
+        else:
+            remove_folder(folder)
+
+    def _remove_run(self, folder: Path) -> None:
+        """Remove the folder of a run that is over, and what a server before this one has left of it where it writes."""
+        remove_unfinished(*read_place(folder), self._context.settings.sinks.folders)
         remove_folder(folder)
 
     def _hold(self, job: Job, error: PenstockError) -> None:
@@ -237,7 +256,9 @@ class SinkJobs(PeriodicTask):
             with ExitStack() as opened:
                 destination = self._destination(run, kind.target, opened)
                 files = tuple(_named_anew(each, job, destination) for each in files)
-        write_list(folder, kind, files)
+        on_disk = self._values(run).connection.kind == "file"
+        place = fill_secrets(kind.target.place, self._context.secrets) if on_disk else ""
+        write_list(folder, kind, files, place)
 
     def _publish(self, job: Job, run: _Run, folder: Path) -> None:
         kind = run.kind

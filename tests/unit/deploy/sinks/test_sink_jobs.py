@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pyarrow.parquet as pq
 import pytest
@@ -22,7 +23,7 @@ from kafka_broker import KafkaBroker, kafka_or_skip
 from penstock import crash_points
 from penstock.crash_points import Crashed
 from penstock.deploy.sinks.sink_jobs import SinkContext, SinkJobs
-from penstock.errors import Forbidden, InvalidRequest, StorageFull
+from penstock.errors import Forbidden, InvalidRequest, NotFound, StorageFull
 from penstock.lake.read.packed_rows import PackedRows
 from penstock.lake.read.query_execution import QueryResult
 from penstock.model.external_tables import NamedConnection
@@ -204,6 +205,37 @@ def test_a_run_that_a_crash_cuts_off_is_finished_with_the_same_files(
         assert running.reader.reads == (0 if point == "sink.published" else 1)
     assert sorted(tree(out)) == ["DE.csv", "NULL.csv", "a%2F..%2Fb.csv"]
     assert sum(text.count("\n") - 1 for text in tree(out).values()) == 6
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "removed"])
+def test_nothing_half_written_is_left_of_a_run_that_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """The server is killed while it writes a file; before another one goes on, the run is cancelled, or its sink is
+    removed by a deployment."""
+    out = tmp_path / "out"
+    kind = on_disk(out, "EXPORT_FORMAT csv\nEXPORT_FILE_TEMPLATE in/{country}\n")
+    with server(tmp_path, kind, DISK, sinks=allowed(out)) as running:
+        job = running.sinks.run("s", {})
+        crash_points.arm("sink.published", 1, lambda: None)
+        try:
+            with pytest.raises(Crashed):
+                running.sinks.run_once()
+        finally:
+            crash_points.disarm()
+        (out / "in" / f".penstock-{job.id}-1.part").write_text("id,cou")  # what a kill leaves
+        if ending == "cancelled":
+            running.jobs.move(job.id, ("appending",), "cancelled")
+    with server(tmp_path, kind, DISK, sinks=allowed(out)) as running:
+        if ending == "removed":
+            monkeypatch.setattr(running.reader, "check_sink", Mock(side_effect=NotFound("there is no sink `s`")))
+        running.sinks.start()
+        try:
+            wait_until(lambda: not list((tmp_path / ".sinks").iterdir()), 60)
+        finally:
+            running.sinks.stop()
+        assert running.jobs.get(job.id).state == ("cancelled" if ending == "cancelled" else "failed")
+    assert sorted(tree(out)) == ["in/DE.csv"]
 
 
 def test_only_folders_of_the_settings_are_written(tmp_path: Path) -> None:
