@@ -9,6 +9,12 @@ CASES = {
     "SELECT carrier FROM flights GRUP BY carrier": [
         "1:34: invalid SQL near `BY`: invalid expression / unexpected token (did you mean `GROUP BY` for `GRUP`?)"
     ],
+    "SELECT carrier FROM flights AS orders WHERE": [
+        "1:39: invalid SQL near `WHERE`: something is missing after it",
+    ],
+    "SELECT carrier FROM flights LIMIT 1 FORMT JSON": [
+        "1:37: invalid SQL near `FORMT`: invalid expression / unexpected token (did you mean `FORMAT` for `FORMT`?)"
+    ],
     "SELECT (": ["1:8: invalid SQL near `(`: something is missing after it"],
     "SELECT count(": ["1:13: invalid SQL near `(`: expecting )"],
     "SELECT carrier FROM": ["1:16: invalid SQL near `FROM`: expected table name"],
@@ -74,7 +80,26 @@ CASES = {
     "SELECT flight = 1 FROM flights": ["1:8: String and UInt8 cannot be compared (cast one of them)"],
     "SELECT toUInt8() FROM flights": ["1:8: `toUInt8` takes 1 arguments, 0 are given"],
     "SELECT lower(day) FROM flights": ["1:14: argument 1 of `lower` must be a string, this is UInt8"],
-    "SELECT time_hour > 'soon' FROM flights": ["1:8: 'soon' is not a value of DateTime"],
+    "SELECT time_hour > 'soon' FROM flights": [
+        "1:8: 'soon' is not a value of DateTime (a time is written '2024-01-31 23:59:59')"
+    ],
+    "SELECT time_hour > '2024-05-01T00:00:00.123Z' FROM flights": [
+        "1:8: '2024-05-01T00:00:00.123Z' is not a value of DateTime "
+        "(parseDateTimeBestEffort('2024-05-01T00:00:00.123Z') reads a time with a zone)"
+    ],
+    "SELECT toDateTime64(time_hour, 3) IN ('2024-05-01 00:00:00+02:00') FROM flights": [
+        "1:39: '2024-05-01 00:00:00+02:00' is not a value of DateTime64(3) "
+        "(parseDateTime64BestEffort('2024-05-01 00:00:00+02:00') reads a time with a zone)"
+    ],
+    "SELECT toDate(time_hour) = '31/01/2024' FROM flights": [
+        "1:8: '31/01/2024' is not a value of Date (a day is written '2024-01-31')"
+    ],
+    "SELECT CAST(1, 'Enum8(\\'new\\' = 1, \\'paid\\' = 2)') = 'payd' FROM flights": [
+        "1:13: 'payd' is not a value of Enum8('new' = 1, 'paid' = 2) (did you mean `paid`?)"
+    ],
+    "SELECT CAST('payd', 'Enum8(\\'new\\' = 1, \\'paid\\' = 2)') FROM flights": [
+        "1:13: 'payd' is not a value of Enum8('new' = 1, 'paid' = 2) (did you mean `paid`?)"
+    ],
     "SELECT * EXCEPT (dey) FROM flights": ["1:18: unknown column `dey` (did you mean `day`?)"],
     "SELECT max_delay FROM carrier_daily WHERE max_delay > 3": [
         "1:43: AggregateFunction(max, Nullable(Float64)) and UInt8 cannot be compared: a state is no value "

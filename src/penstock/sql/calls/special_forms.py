@@ -38,6 +38,7 @@ from penstock.sql.conversions.explicit import (
     require_not_null,
 )
 from penstock.sql.conversions.literal_texts import read_literal_text
+from penstock.sql.conversions.literals import literal_hint
 from penstock.sql.expr.common_type import supertype
 from penstock.sql.expr.dates import zone_of
 from penstock.sql.expr.spark_types import function_default
@@ -167,10 +168,11 @@ def _known_value(tr: Translator, node: exp.Expr, value: TypedSql, want: Type) ->
         if gives_null_for_text(value, want):
             return None  # in a FORWARD_QUERY, which is strict, an error of its rows
         message = f"'{value.literal}' is not a value of {want}"
-        raise tr.refusal(node, "invalid-literal", message, _literal_hint(value.literal, want)) from None
+        hint = _converted_hint(value.literal, want) or literal_hint(value.literal, t.unwrap_type(want))
+        raise tr.refusal(node, "invalid-literal", message, hint) from None
 
 
-def _literal_hint(written: str, want: Type) -> str | None:
+def _converted_hint(written: str, want: Type) -> str | None:
     """`::` behind a number or a bracket reads what is written; CAST takes its value."""
     if re.fullmatch(r"-?\s*[0-9][0-9A-Za-z_.+-]*|[\[(].*[\])]", written, re.DOTALL) is None:
         return None

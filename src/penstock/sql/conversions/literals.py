@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
+from penstock.errors import did_you_mean
 from penstock.model import types as t
 from penstock.model.types import Type
 from penstock.sql.compiler.translator import Translator
@@ -24,6 +25,7 @@ from penstock.sql.expr.typed import TypedSql, fine_from_timestamp, integer, type
 from penstock.sql.spark_text import string_literal
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?")
+_WITH_ZONE = re.compile(rf"{_MOMENT.pattern} ?(Z|[+-]\d\d:?\d\d)")
 
 _LENGTH_OF_DAY = len("2024-02-29")
 
@@ -46,8 +48,25 @@ def adapt_literal(tr: Translator, node: exp.Expr, value: TypedSql, of: Type) -> 
         raise tr.refusal(node, "invalid-literal", message, f"write '{value.constant.strip()[:_LENGTH_OF_DAY]}'")
     found = parse_literal(value.constant, t.unwrap_type(of))
     if found is None:
-        raise tr.refusal(node, "invalid-literal", f"{value.sql} is not a value of {t.unwrap_type(of)}")
+        message = f"{value.sql} is not a value of {t.unwrap_type(of)}"
+        raise tr.refusal(node, "invalid-literal", message, literal_hint(value.constant, t.unwrap_type(of)))
     return found
+
+
+def literal_hint(text: str, of: Type) -> str | None:
+    """How a value of a type (without Nullable) is written, or which one a text may stand for."""
+    match of:
+        case t.Enum():
+            return did_you_mean(text, [name for name, _ in of.values])
+        case t.Date():
+            return "a day is written '2024-01-31'"
+        case t.DateTime() | t.DateTime64():
+            digits = "64" if isinstance(of, t.DateTime64) else ""
+            if _WITH_ZONE.fullmatch(text.strip()):
+                return f"parseDateTime{digits}BestEffort({string_literal(text)}) reads a time with a zone"
+            return f"a time is written '2024-01-31 23:59:59{'.999' if digits else ''}'"
+        case _:
+            return None
 
 
 def parse_literal(text: str, of: Type) -> TypedSql | None:

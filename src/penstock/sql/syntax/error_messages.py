@@ -28,6 +28,7 @@ _CLAUSES = {
     "QUALIFY": "QUALIFY",
     "SAMPLE": "SAMPLE",
     "FINAL": "FINAL",
+    "FORMAT": "FORMAT",
 }
 _OPENED = {"'": "quote", '"': "double quote", "`": "backquote", "/*": "comment"}
 _LONGEST_WORD = 20
@@ -57,12 +58,19 @@ def _parse_problem(text: Text, error: ParseError) -> Refused:
     described = "something is missing after it" if "missing for <class" in described else described
     described = described.replace(" but got", "").partition(" <token")[0]
     message = f"invalid SQL near `{near}`: {described}" if near else f"invalid SQL: {described}"
-    return Refused(Problem("invalid-sql", message, place_of(text, offset), _misspelt_clause(text.text[:offset])))
+    return Refused(Problem("invalid-sql", message, place_of(text, offset), _misspelt_clause(text.text[:offset], near)))
 
 
-def _misspelt_clause(before: str) -> str | None:
-    """A hint where the word before is nearly that of a clause; sqlglot has read it as an alias."""
+def _misspelt_clause(before: str, stopped: str) -> str | None:
+    """A hint where the word before, which sqlglot has read as an alias, or the one at which it stopped is nearly that
+    of a clause. A word before a clause is none."""
+    if stopped.upper() in _CLAUSES:
+        return None
     word = next(iter(before[-2 * _LONGEST_WORD :].split()[-1:]), "")
+    return _near_clause(word) or _near_clause(stopped)
+
+
+def _near_clause(word: str) -> str | None:
     if not word.isalpha() or len(word) > _LONGEST_WORD or word.upper() in _CLAUSES:
         return None
     near = nearest_name(word.upper(), _CLAUSES)
