@@ -19,7 +19,9 @@ from penstock.deploy.queries.caller_rights import CallerRights
 from penstock.serve.app import create_app
 from penstock.serve.http.json_web_tokens import SignedTokens
 from penstock.serve.http.pipeline_host import PipelineHost
+from penstock.serve.http.signed_claims import read_claims
 from penstock.state.tokens import ApiTokens
+from penstock.template.render_frame import ListParameter
 from unit.serve.memory import MemoryPipeline
 
 TOP = {"type": "PIPES:READ", "resource": "top"}
@@ -91,6 +93,14 @@ def test_fixed_parameters_win_however_a_call_sends_its_own(host: PipelineHost, k
     assert parameters(one.get("/v0/pipes/top.json?org=8&org=9")) == wanted
 
 
+def test_a_fixed_list_is_one_parameter_whose_elements_may_have_commas(host: PipelineHost, key: str) -> None:
+    one = of(host, sign(key, {**TOP, "fixed_params": {"org": ["a,b", 2**70, 1.5, True]}}))
+    sent = f'["a,b", {2**70}, 1.5, true]'
+    assert parameters(one.post("/v0/pipes/top.json", json={"org": ["c"]})) == {"org": sent}
+    token = read_claims({"scopes": [{**TOP, "fixed_params": {"org": json.loads(sent)}}]}, b"")
+    assert token.fixed == {"top": {"org": ListParameter(sent, ("a,b", str(2**70), "1.5", "true"))}}
+
+
 def test_a_fixed_parameter_that_the_endpoint_does_not_read_forbids_the_call(
     host: PipelineHost, key: str, pipeline: MemoryPipeline
 ) -> None:
@@ -143,6 +153,7 @@ def test_a_table_with_a_filter_is_not_open_as_a_whole(host: PipelineHost, key: s
         ({"scopes": [{"type": "PIPES:READ"}]}, "names one pipe or data source"),
         ({"scopes": [{"type": "PIPES:READ", "resource": "*"}]}, "names one pipe or data source"),
         ({"scopes": [{"type": "DATASOURCES:READ", "resource": "penstock__audit_log"}]}, "records of the server"),
+        ({"scopes": [{"type": "DATASOURCES:READ", "resource": "tinybird.jobs_log"}]}, "records of the server"),
         ({"scopes": [{**TOP, "filter": "a = 1"}]}, "DATASOURCES:READ has a filter"),
         ({"scopes": [{**TOP, "until": 1}]}, "says `until`, which this server cannot keep to"),
         ({"scopes": [{**TOP, "until": None}]}, "says `until`"),
@@ -156,7 +167,10 @@ def test_a_table_with_a_filter_is_not_open_as_a_whole(host: PipelineHost, key: s
         ({"scopes": [{**TOP, "fixed_params": None}]}, "no object"),
         ({"scopes": [{**TOP, "fixed_params": {"a": float("nan")}}]}, "cannot be fixed"),
         ({"scopes": [{**TOP, "fixed_params": {"a b": 1}}]}, "cannot be fixed"),
-        ({"scopes": [{**TOP, "fixed_params": {"a": [1]}}]}, "cannot be fixed"),
+        ({"scopes": [{**TOP, "fixed_params": {"a": []}}]}, "cannot be fixed"),
+        ({"scopes": [{**TOP, "fixed_params": {"a": [[1]]}}]}, "cannot be fixed"),
+        ({"scopes": [{**TOP, "fixed_params": {"a": [1, None]}}]}, "cannot be fixed"),
+        ({"scopes": [{**TOP, "fixed_params": {"a": {"b": 1}}}]}, "write a text, a number or a list of them"),
         ({"scopes": [{**TOP, "fixed_params": {"token": "x"}}]}, "cannot be fixed"),
         ({"scopes": [TOP, {**TOP, "fixed_params": {"a": 1}}]}, "with limits and without"),
         ({"scopes": [{**TOP, "fixed_params": {"a": 1}}, {**TOP, "fixed_params": {"a": 2}}]}, "different limits"),

@@ -7,10 +7,11 @@ source in an answer, also that of a pipe, since it stands around the table itsel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.errors import Forbidden, InvalidQuery, Location
+from penstock.errors import Forbidden, InvalidQuery, Location, Problem
 from penstock.model.datasource import DataSource, Text
 from penstock.model.project import Project
 from penstock.model.service_sources import SERVICE_SOURCES
@@ -86,6 +87,10 @@ NO_LIMITS = CallerRights()
 """Of a caller that may read everything."""
 
 
+_CONDITION_HINT = "write the condition alone, such as org = 7"
+_STATEMENT = re.compile(r"\s*(SELECT|WHERE|WITH)\b", re.IGNORECASE)
+
+
 def _compile_filter(source: DataSource, condition: str) -> str:
     """The Spark SQL of 1 for the rows of a condition. Raises Forbidden."""
     place = Location(f"filter of {source.name}")
@@ -93,6 +98,19 @@ def _compile_filter(source: DataSource, condition: str) -> str:
         compile_expression(Text(condition, place), source.columns)  # so that it is one expression
         return compile_expression(Text(f"if({condition}\n, 1, 0)", place), source.columns).sql
     except InvalidQuery as error:
-        cause = error.problems[0].message if error.problems else error.message
+        problems = _no_condition(condition, place) or error.problems
+        cause = problems[0].message if problems else error.message
         message = f"the token's filter of `{source.name}` cannot be kept to in this version: {cause}"
-        raise Forbidden(message, error.problems) from error
+        raise Forbidden(message, problems) from error
+
+
+def _no_condition(condition: str, place: Location) -> tuple[Problem, ...]:
+    """What is wrong with a filter that is something else than a condition; nothing if it looks like one."""
+    begins = _STATEMENT.match(condition)
+    if begins is not None:
+        return (Problem("invalid-sql", f"it begins with {begins[1].upper()}", place, _CONDITION_HINT),)
+    if condition.rstrip().endswith(";"):
+        return (Problem("invalid-sql", "it ends with `;`", place, _CONDITION_HINT),)
+    if "{{" in condition:
+        return (Problem("invalid-sql", "it is a template", place, "whoever signs the token writes the value into it"),)
+    return ()

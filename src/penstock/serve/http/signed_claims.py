@@ -7,15 +7,18 @@ invalid, however it is spelt: none is left out.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.errors import Unauthorized
 from penstock.model.datasource import SERVICE_PREFIX
+from penstock.model.service_sources import SERVICE_NAMESPACES
 from penstock.serve.http.access import NAME, TOKEN_NAME
 from penstock.state.tokens import ApiToken
 from penstock.template.general_parameters import GENERAL_PARAMETERS
+from penstock.template.render_frame import ListParameter, Parameter
 
 SCOPES: Mapping[str, str] = {"PIPES:READ": "read", "DATASOURCES:READ": "read", "DATASOURCES:APPEND": "append"}
 """What a signed token may grant, by the name that the format has for it."""
@@ -30,7 +33,7 @@ _LIMITS = frozenset(("rps",))
 class SignedToken(ApiToken):
     """A token that its maker signed."""
 
-    fixed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    fixed: Mapping[str, Mapping[str, Parameter]] = field(default_factory=dict)
     """The parameters that a call of an endpoint has, whatever it sends, by the endpoint."""
     filters: Mapping[str, str] = field(default_factory=dict)
     """The condition for the rows that may be read, by the data source."""
@@ -45,7 +48,7 @@ class _Grant:
 
     kind: str
     resource: str
-    fixed: Mapping[str, str]
+    fixed: Mapping[str, Parameter]
     filter: str
 
     @property
@@ -97,10 +100,10 @@ def _read_scope(given: object) -> _Grant:
     kind, resource = SCOPES.get(str(given.get("type"))), given.get("resource")
     if kind is None:
         raise invalid_token(f"a signed token grants {', '.join(SCOPES)}, not `{str(given.get('type'))[:60]}`")
+    if isinstance(resource, str) and _is_record(resource):
+        raise invalid_token(f"it grants `{resource[:60]}`: records of the server are not for signed tokens")
     if not isinstance(resource, str) or not NAME.fullmatch(resource):
         raise invalid_token("a scope names one pipe or data source as its `resource`")
-    if resource.startswith(SERVICE_PREFIX):
-        raise invalid_token(f"it grants `{resource}`: records of the server are not for signed tokens")
     unknown = next((str(key) for key in given if key not in _OF_A_SCOPE), None)
     if unknown is not None:
         raise invalid_token(f"its scope for `{resource}` says `{unknown[:60]}`, which this server cannot keep to")
@@ -112,27 +115,39 @@ def _read_scope(given: object) -> _Grant:
     return _Grant(kind, resource, fixed, _read_filter(resource, given["filter"]) if "filter" in given else "")
 
 
+def _is_record(resource: str) -> bool:
+    """Whether a name is one of the server's own records, as SQL or as the server itself writes it."""
+    return resource.startswith(SERVICE_PREFIX) or (resource.partition(".")[0] in SERVICE_NAMESPACES and "." in resource)
+
+
 def _read_filter(resource: str, given: object) -> str:
     if not isinstance(given, str) or not given.strip() or len(given) > LONGEST_FILTER:
         raise invalid_token(f"the filter of `{resource}` is no text of 1 to {LONGEST_FILTER:,} characters")
     return given
 
 
-def _read_parameters(resource: str, given: object) -> Mapping[str, str]:
+def _read_parameters(resource: str, given: object) -> Mapping[str, Parameter]:
     if not isinstance(given, dict):
         raise invalid_token(f"the fixed parameters of `{resource}` are no object")
-    return {name: _read_value(resource, name, value) for name, value in given.items()}
+    return {name: _read_parameter(resource, name, value) for name, value in given.items()}
 
 
-def _read_value(resource: str, name: str, value: object) -> str:
+def _read_parameter(resource: str, name: str, value: object) -> Parameter:
     if name in GENERAL_PARAMETERS or not NAME.fullmatch(name):
         raise invalid_token(f"`{name[:60]}` of `{resource}` cannot be fixed: it is no parameter of a template")
+    values = [_value_text(each) for each in (value if isinstance(value, list) else [value])]
+    texts = tuple(each for each in values if each is not None)
+    if not texts or len(texts) < len(values):
+        raise invalid_token(f"`{name[:60]}` of `{resource}` cannot be fixed: write a text, a number or a list of them")
+    return ListParameter(json.dumps(value), texts) if isinstance(value, list) else texts[0]
+
+
+def _value_text(value: object) -> str | None:
+    """The text of a value as a parameter; None if it is no text and no number."""
     if isinstance(value, bool):
         return str(value).lower()
     is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    if not is_number and not isinstance(value, str):
-        raise invalid_token(f"`{name[:60]}` of `{resource}` cannot be fixed: write a text or a number")
-    return str(value)
+    return str(value) if is_number or isinstance(value, str) else None
 
 
 def _read_limit(given: object) -> int | None:

@@ -75,6 +75,7 @@ def test_a_filter_stands_around_the_table() -> None:
     assert made.startswith("(SELECT * FROM (SELECT 1) WHERE (")
     assert made.endswith(") = 1)")
     assert "`org`" in made
+    assert "{{" in CallerRights(filters={"hits": "path = '{{;'"}).readable_rows(hits(), "(SELECT 1)")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,10 @@ def test_a_filter_stands_around_the_table() -> None:
         ("count() > 0", ""),
         ("/* ", ""),
         ("org = ", ""),
-        ("org = {{ x }}", ""),
+        ("org = {{ x }}", "it is a template"),
+        ("select org = 1", "it begins with SELECT"),
+        ("WHERE org = 1", "it begins with WHERE"),
+        ("org = 1;", "it ends with `;`"),
         ("arrayJoin([7, 8]) = org", "arrayJoin is not allowed"),
     ],
 )
