@@ -55,6 +55,36 @@ def test_what_is_given_back_is_done_once_postgres_has_it(source: Source, pair: t
         world.close()
 
 
+ABOUT = {
+    "a right on a column": "GRANT SELECT (m) ON {t} TO PUBLIC",
+    "a right on the table": "GRANT SELECT ON {t} TO PUBLIC",
+    "statistics of a column": "ALTER TABLE {t} ALTER m SET STATISTICS 7",
+    "all rows anew": "VACUUM FULL {t}",
+    "the index of the key anew": "REINDEX TABLE CONCURRENTLY {t}",
+}
+
+
+@pytest.mark.parametrize("pair", ["NOT NULL", "the identity"])
+@pytest.mark.parametrize("about", ABOUT.values(), ids=ABOUT.keys())
+def test_what_somebody_does_beside_is_no_migration(source: Source, pair: str, about: str) -> None:
+    """It changes the same rows of the catalog as the migrations would, and Postgres has none of them."""
+    world = World(source, ClickHouseSide())
+    sql = lambda text: text.replace("{t}", f"ALTER TABLE {source.schema}.{world.name}").replace("{s}", source.schema)  # noqa: E731
+    try:
+        world.observe(sql(BEFORE))
+        world.apply(Phase.pre)
+        world.migrate()
+        world.settle()
+        done = len(world.migrations)
+        for each in PAIRS[pair]:
+            world.observe(sql(each))
+        world.apply(Phase.pre)
+        source.run(about.replace("{t}", f"{source.schema}.{world.name}"))
+        assert stages(world, done) == {SourceStage.before}
+    finally:
+        world.close()
+
+
 def stages(world: World, done: int) -> set[SourceStage]:
     """Of the migrations behind the first ones."""
     return {world.work().state.stages[each.id] for each in world.migrations[done:]}

@@ -53,15 +53,23 @@ class TableMark:
 
     def touched(self, table: ReplicatedTable) -> frozenset[str] | None:
         """What was changed or added since: columns by their names of now, labels, the name and the key; None: not
-        known."""
-        now = table.by_attnum()
-        if self.columns is None or any(each.mark is None for each in now.values()):
+        known. What somebody else may have touched, who gave a right or had all rows written anew, is not among them."""
+        now, changed = table.by_attnum(), self._changed(table)
+        if self.columns is None or "release" in changed or any(each.mark is None for each in now.values()):
             return None
-        names = {each.name for at, each in now.items() if each.mark != self.columns.get(at)}
-        changed = {each for each, mark in table.marks.items() if self.others.get(each, mark) != mark}
+        touched = {at: each.name for at, each in now.items() if each.mark != self.columns.get(at)}
+        names = {name for at, name in touched.items() if f"about {at}" not in changed}
         labels = {labels_of(each.name) for at, each in now.items() if f"labels {at}" in changed}
-        own = {thing for thing, each in ((TABLE_NAME, "name"), (KEY, "key")) if each in changed}
+        own = {
+            thing
+            for thing, each in ((TABLE_NAME, "name"), (KEY, "keys"))
+            if each in changed and f"about {each}" not in changed
+        }
         return frozenset(names | labels | own)
+
+    def _changed(self, table: ReplicatedTable) -> frozenset[str]:
+        """The marks that are others by now, of those that are known."""
+        return frozenset(each for each, mark in table.marks.items() if self.others.get(each, mark) != mark)
 
 
 def labels_of(column: str) -> str:

@@ -22,10 +22,22 @@ _LABEL_MARKS = """(SELECT json_object_agg('labels ' || m.attnum, m.mark) FROM (
   WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped GROUP BY 1) m)"""
 _TABLE_MARKS = """json_build_object(
   'name', (SELECT t.xmin::text FROM pg_catalog.pg_type t WHERE t.oid = c.reltype),
-  'key', c.xmin || (SELECT coalesce(string_agg(' ' || i.indexrelid, '' ORDER BY i.indexrelid), '')
-    FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND (i.indisprimary OR i.indisreplident)))"""
-# Changes that are given back leave a trace here: a table's type is renamed with it, a label is a row of its own.
-_READ = f"""SELECT {SNAPSHOT}::text, {_TABLE_MARKS}::text, coalesce({_LABEL_MARKS}::text, '{{}}')
+  'keys', c.xmin || (SELECT coalesce(string_agg(' ' || coalesce(k.oid, i.indexrelid), '' ORDER BY i.indexrelid), '')
+    FROM pg_catalog.pg_index i LEFT JOIN pg_catalog.pg_constraint k
+      ON k.conindid = i.indexrelid AND k.conrelid = c.oid AND k.contype = 'p'
+    WHERE i.indrelid = c.oid AND (i.indisprimary OR i.indisreplident)),
+  'about name', c.relowner::text,
+  'about keys', md5(ROW(c.relfilenode, c.reltablespace, c.relam, c.relowner, c.relacl, c.reloptions, c.relchecks,
+    c.relhasrules, c.relhastriggers, c.relhassubclass, c.relrowsecurity, c.relforcerowsecurity,
+    c.relpersistence)::text),
+  'release', current_setting('server_version_num')::int / 10000)"""
+# Changes that are given back leave a trace here: a table's type is renamed with it, a label is a row of its own. What
+# else changes these rows of the catalog (a right, VACUUM FULL) is `about` them; another release writes all of them.
+_COLUMN_MARKS = """(SELECT json_object_agg('about ' || a.attnum, md5(ROW(a.attacl, a.attstattarget, a.attoptions,
+    a.attstorage, a.attcompression, a.atthasmissing, a.attinhcount, a.attislocal)::text))
+  FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)"""
+_READ = f"""SELECT {SNAPSHOT}::text, {_TABLE_MARKS}::text, coalesce({_LABEL_MARKS}::text, '{{}}'),
+    coalesce({_COLUMN_MARKS}::text, '{{}}')
   FROM {SOURCE} WHERE {IS_TABLE} AND n.nspname = ANY(%s)"""
 OWN_SCHEMA = "penstock"
 """The schema of what penstock keeps in the source; none of its tables is watched."""
@@ -42,8 +54,9 @@ def read_catalog(connection: SourceConnection, schemas: Sequence[str]) -> Catalo
     return Catalog(tuple(sorted(tables, key=lambda table: table.name)))
 
 
-def _marked(document: Document, marks: dict[str, str], labels: dict[str, str]) -> ReplicatedTable:
-    return replace(parse_table(document), marks={**marks, **labels})
+def _marked(document: Document, *marks: dict[str, object]) -> ReplicatedTable:
+    found = {name: str(mark) for each in marks for name, mark in each.items()}
+    return replace(parse_table(document), marks=found)
 
 
 def read_position(connection: SourceConnection) -> str:
