@@ -140,6 +140,10 @@ def test_a_table_with_a_filter_is_not_open_as_a_whole(host: PipelineHost, key: s
         ({"exp": 1.0}, "it has expired"),
         ({"exp": None}, "it has no `exp`"),
         ({"nbf": 2**33}, "it is not valid yet"),
+        ({"nbf": time.time() + 7 * 86_400}, "it is not valid yet"),
+        ({"nbf": float("nan")}, "it is not valid yet"),
+        ({"nbf": [1]}, "it cannot be read"),
+        ({"nbf": "soon"}, "it cannot be read"),
         ({"aud": "others"}, "it is for another audience"),
         ({"exp": "soon"}, "it cannot be read"),
         ({"exp": [1]}, "it cannot be read"),
@@ -187,6 +191,12 @@ def test_what_cannot_be_kept_makes_a_token_invalid(host: PipelineHost, key: str,
     answer = of(host, sign(key, TOP, **claims)).get("/v0/pipes/top.json")
     assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
     assert cause in answer.json()["error"]
+
+
+@pytest.mark.parametrize("ahead", [-60.0, 0.0, 20.0])
+def test_the_clock_of_the_maker_may_be_some_seconds_ahead(host: PipelineHost, key: str, ahead: float) -> None:
+    token = sign(key, TOP, nbf=time.time() + ahead, iat=time.time() + ahead)
+    assert of(host, token).get("/v0/pipes/top.json").status_code == 200
 
 
 def unsigned(payload: dict, **header: object) -> str:

@@ -38,6 +38,10 @@ MOST_BYTES = 2**20
 VERIFY_IAT = False
 """When a token was made says nothing about when it is valid (RFC 7519, 4.1.6): a maker whose clock is a second ahead
 would be refused."""
+VERIFY_NBF = False
+"""It is `check_begin` that does."""
+BEGIN_SECONDS = 30
+"""How far the clock of a maker may be ahead that lets its tokens be valid from when it makes them."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 log = logging.getLogger("penstock.serve")
 
@@ -52,6 +56,17 @@ class FetchedKeys:
 
     keys: Mapping[str, jwt.PyJWK]
     at: float
+
+
+def check_begin(claims: Mapping[str, object]) -> None:
+    """Raises jwt.InvalidTokenError for a token that is valid later only, by more than clocks differ."""
+    if "nbf" not in claims:
+        return
+    begins = claims["nbf"]
+    if isinstance(begins, bool) or not isinstance(begins, (int, float, str)):
+        raise jwt.DecodeError
+    if not float(begins) <= time.time() + BEGIN_SECONDS:
+        raise jwt.ImmatureSignatureError
 
 
 class PublicKeys:
@@ -85,8 +100,9 @@ class PublicKeys:
             algorithms=["RS256"],
             audience=self._audience,
             issuer=self._issuer,
-            options={"require": required, "verify_iat": VERIFY_IAT},
+            options={"require": required, "verify_iat": VERIFY_IAT, "verify_nbf": VERIFY_NBF},
         )
+        check_begin(found)
         return found
 
     def prefetch(self) -> None:

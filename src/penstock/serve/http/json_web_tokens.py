@@ -22,7 +22,13 @@ from starlette.requests import Request
 from penstock.deploy.queries.caller_rights import CallerRights
 from penstock.errors import Forbidden, Overloaded
 from penstock.serve.http.access import FindToken, may_read
-from penstock.serve.http.json_web_keys import VERIFY_IAT, PublicKeys, UnknownPublicKey
+from penstock.serve.http.json_web_keys import (
+    VERIFY_IAT,
+    VERIFY_NBF,
+    PublicKeys,
+    UnknownPublicKey,
+    check_begin,
+)
 from penstock.serve.http.signed_claims import SignedToken, invalid_token, read_claims
 
 LONGEST = 8_192
@@ -89,8 +95,12 @@ class SignedTokens:
             if signer is None or not signer.allows("admin"):
                 raise invalid_token("this server has no admin token that could have signed it")
             found: Mapping[str, object] = jwt.decode(
-                text, secret, algorithms=["HS256"], options={"require": ["exp"], "verify_iat": VERIFY_IAT}
+                text,
+                secret,
+                algorithms=["HS256"],
+                options={"require": ["exp"], "verify_iat": VERIFY_IAT, "verify_nbf": VERIFY_NBF},
             )
+            check_begin(found)
             return found
         if algorithm == "RS256" and self._keys is not None:
             return self._keys.decode(text)
