@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from penstock.deploy.ingest.imports.file_imports import ImportReport
 from unit.cli.conftest import Run
 from unit.serve.memory import MemoryPipeline
 
@@ -45,3 +47,16 @@ def test_a_look_waits_until_it_is_over_and_fails_if_a_file_cannot_be_read(
     status, found = penstock_json("datasource", "sync", "visits", "--retry")
     assert (status, found["looks"]) == (1, 4)
     assert "look for files" in [each.action for each in pipeline.audit.recent(10)]
+
+
+def test_a_look_is_not_over_while_rows_of_small_files_are_being_stored(
+    pipeline: MemoryPipeline, penstock_json: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, found = [{"storing": 2}, {"reading": 1, "done": 2}, {"waiting": 1, "done": 2}], pipeline.imports.files
+
+    def files(name: str, limit: int) -> ImportReport:
+        return replace(found(name, limit), counts=left.pop(0) if left else {"done": 3})
+
+    monkeypatch.setattr(pipeline.imports, "files", files)
+    status, shown = penstock_json("datasource", "sync", "visits")
+    assert (status, shown["counts"], left) == (0, {"done": 3}, [])

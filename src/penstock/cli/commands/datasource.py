@@ -291,7 +291,7 @@ def _wait_for_files(client: ServerClient, name: str, asked: Json) -> Json:
 
 
 def _files_left(found: Json) -> int:
-    return sum(found["counts"].get(state, 0) for state in ("waiting", "reading"))
+    return sum(found["counts"].get(state, 0) for state in ("waiting", "reading", "storing"))
 
 
 def _print_files(found: Json) -> None:

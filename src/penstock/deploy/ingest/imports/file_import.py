@@ -371,7 +371,9 @@ class FileImport:
         return found if self._landings() == landings else None
 
     def _is_small(self, file: ImportedFile) -> bool:
-        return not file.rows and not file.mark.startswith(AWAY) and self.wanted.place.is_small(_as_found(file))
+        place = self.wanted.place
+        begun = file.rows or file.mark.startswith(AWAY)
+        return not begun and place.owns(file.address) and place.is_small(_as_found(file))
 
     def _read_small(self, file: ImportedFile, landings: Sequence[Landing], folder: Path) -> ReadFile | None:
         """A small file with its rows; None if it has none, or more than can be stored at once."""
@@ -465,7 +467,9 @@ class FileImport:
         return at
 
     def _append(self, lines: Sequence[bytes], span: SourceSpan) -> Receipt:
-        """Store rows, however long the inbox has no room. Raises UnusableFile if it does not take them."""
+        """Store rows, however long the inbox has no room, unless other versions run by then, which may read other
+        columns of a file. Raises UnusableFile if it does not take them."""
+        landings = self._landings()
         while True:
             raise_if_stopped(self._stop.is_set)
             try:
@@ -474,6 +478,8 @@ class FileImport:
             except (Overloaded, StorageFull) as error:
                 self._wait_for(error.message)
                 self._stop.wait(FIRST_PAUSE)
+                if self._landings() != landings:
+                    raise Unavailable("other versions run than those that the rows were read for") from None
             except (Fenced, Unavailable, NotFound, OtherPosition, Failed):
                 raise  # where it goes on is looked at again
             except PenstockError as error:

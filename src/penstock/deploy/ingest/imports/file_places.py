@@ -70,7 +70,7 @@ class FilePlace(Protocol):
         """Whether a file of this address is one of the place."""
 
     def is_small(self, file: FoundFile) -> bool:
-        """Whether a file is known to have at most SMALL_BYTES."""
+        """Whether a file of the place is known to have at most SMALL_BYTES."""
 
 
 class FolderPlace:

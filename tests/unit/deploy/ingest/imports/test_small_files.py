@@ -13,7 +13,8 @@ from penstock import crash_points
 from penstock.deploy.ingest.event_ingestion import EventIngestion
 from penstock.deploy.ingest.imports import file_import, file_places
 from penstock.deploy.ingest.row_files import file_ingestion
-from penstock.errors import InvalidRequest, Unavailable
+from penstock.errors import InvalidRequest, Overloaded, Unavailable
+from penstock.state.positions.imported_files import FoundFile
 from unit.deploy.ingest.imports.test_file_imports import POINTS, Server, ended, ids, lines, on_disk
 from waiting import wait_until
 
@@ -153,5 +154,47 @@ def test_a_file_that_grows_when_it_is_unpacked_is_taken_by_itself(tmp_path: Path
     try:
         running.wait(a__ndjson="done", b__ndjson__gz="done", c__ndjson="done")
         assert ids(running.rows()) == [0, 1, 2]
+    finally:
+        running.close()
+
+
+def test_files_that_wait_of_another_kind_of_place_hold_up_no_other(tmp_path: Path, place: Path) -> None:
+    """What is known of an object of a bucket says nothing of a file of a folder."""
+    fill(place, 3)
+    running = Server(tmp_path, on_disk(place, more="IMPORT_SCHEDULE @on-demand\n"), place)
+    try:
+        running.files.add("visits", [FoundFile("s3://shop/x.csv", '"etag"'), FoundFile("s3://shop/y.csv", "")])
+        running.imports.look_now("visits")
+        states = running.wait(**{"0002__ndjson__gz": "done", "x__csv": "failed", "y__csv": "failed"})
+        assert "another place" in str(states["x.csv"].error)
+        assert ids(running.rows()) == [0, 1, 2]
+    finally:
+        running.close()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_rows_that_waited_for_room_are_read_again_for_the_versions_that_run_then(
+    tmp_path: Path, place: Path, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in range(count):
+        (place / f"{each}.csv").write_bytes(b"id,name,extra\n%d,n,e\n" % each)
+    wider = on_disk(place)
+    wider["visits.datasource"] = wider["visits.datasource"].replace("name String\n", "name String,\n    extra String\n")
+    stored, refused = EventIngestion.append_file_rows, list[int]()
+
+    def promote_while_it_is_full(self: EventIngestion, name: str, part: list[bytes], span: object) -> object:
+        if not refused:
+            refused.append(len(part))
+            running.show(wider)
+            raise Overloaded("too much waits")
+        return stored(self, name, part, span)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(EventIngestion, "append_file_rows", promote_while_it_is_full)
+    running = Server(tmp_path, on_disk(place, more="IMPORT_SCHEDULE @on-demand\n"), place)
+    try:
+        running.imports.look_now("visits")
+        running.wait(**{f"{count - 1}__csv": "done"})
+        assert [(int(str(each["id"])), each["extra"]) for each in running.rows()] == [(i, "e") for i in range(count)]
+        assert refused == [count]
     finally:
         running.close()
