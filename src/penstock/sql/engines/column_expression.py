@@ -23,6 +23,7 @@ from penstock.sql.conversions.implicit import cast_column
 from penstock.sql.conversions.insert import convert_for_insert, insert_refusal
 from penstock.sql.conversions.literals import parse_literal
 from penstock.sql.engines.constant_conversions import failing_text
+from penstock.sql.engines.constant_numbers import constant_fraction, divides_by_zero, fraction_as
 from penstock.sql.expr.typed import Constant, TypedSql
 from penstock.sql.query import CompiledExpression
 from penstock.sql.spark_text import quote_identifier
@@ -58,9 +59,15 @@ def compile_default(text: Text, columns: Sequence[Column], column: Column) -> st
         if failing is not None:
             message = f"DEFAULT of `{column.name}`: '{failing}' is not a {value.type}"
             raise tr.refusal(tree, "invalid-literal", message)
+        if divides_by_zero(tree):
+            message = f"DEFAULT of `{column.name}`: it divides by zero"
+            raise tr.refusal(tree, "invalid-literal", message, "intDivOrZero and moduloOrZero give 0")
         exact = cast_column(value.sql, value.type, column.type)
         if exact is not None:
             return exact
+        computed = _fraction_default(tr, tree, text, column)
+        if computed is not None:
+            return computed
         constant = _constant_default(tr, tree, value, column)
         if constant is not None:
             return f"CAST({constant} AS {spark_type(column.type)})"
@@ -97,6 +104,19 @@ def _constant_default(tr: Translator, node: exp.Expr, value: TypedSql, column: C
     hint = "write `true` or `false`" if isinstance(of, t.Bool) else None
     written = column.default.text.strip() if column.default is not None else value.sql
     raise tr.refusal(node, "invalid-literal", f"DEFAULT of `{column.name}`: {written} is not a {column.type}", hint)
+
+
+def _fraction_default(tr: Translator, tree: exp.Expr, text: Text, column: Column) -> str | None:
+    """A fraction of numbers as a value of a whole number or Decimal; None if it is none. Raises Refused for one that
+    the type of the column does not have."""
+    value = constant_fraction(tree)
+    if value is None or not isinstance(unwrap_type(column.type), (t.Int, t.Decimal)):
+        return None
+    found = fraction_as(value, column.type)
+    if found is None:
+        message = f"DEFAULT of `{column.name}`: {text.text.strip()} is {value:g}, which is not a {column.type}"
+        raise tr.refusal(tree, "invalid-literal", message)
+    return found
 
 
 _TRUTH = frozenset(["true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"])

@@ -96,6 +96,46 @@ def test_a_constant_that_is_no_value_of_the_type(of: str, sql: str) -> None:
     assert problem.code == "invalid-literal"
 
 
+@pytest.mark.parametrize(
+    ("of", "sql", "value"),
+    [
+        ("Decimal(10, 2)", "10/4", "CAST('2.50' AS DECIMAL(10,2))"),
+        ("Decimal(10, 2)", "-10 / 3", "CAST('-3.33' AS DECIMAL(10,2))"),
+        ("Decimal(10, 0)", "(1 + 4) / 2", "CAST('2.0' AS DECIMAL(10,0))"),
+        ("Decimal(4, 2)", "-1/400", "CAST('0.00' AS DECIMAL(4,2))"),
+        ("UInt8", "10/4", "CAST(2 AS INT)"),
+        ("Nullable(Int8)", "-1/2", "CAST(0 AS INT)"),
+    ],
+)
+def test_a_fraction_of_numbers_is_one_value(of: str, sql: str, value: str) -> None:
+    """The rest is cut off, as in ClickHouse; so a plan knows the value of rows before."""
+    assert default_of(of, sql) == value
+
+
+@pytest.mark.parametrize(
+    ("of", "sql", "message"),
+    [
+        ("UInt8", "1/0", "1/0 is inf, which is not a UInt8"),
+        ("Int64", "0/0", "0/0 is nan, which is not a Int64"),
+        ("Decimal(10, 2)", "-1 / 0", "-1 / 0 is -inf, which is not a Decimal(10, 2)"),
+        ("Decimal(4, 2)", "1000/4", "1000/4 is 250, which is not a Decimal(4, 2)"),
+        ("UInt8", "-3/2", "-3/2 is -1.5, which is not a UInt8"),
+        ("UInt8", "intDiv(1, 0)", "it divides by zero"),
+        ("UInt8", "1 + 5 % (2 - 2)", "it divides by zero"),
+    ],
+)
+def test_a_fraction_that_no_row_could_have(of: str, sql: str, message: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        default_of(of, sql)
+    (problem,) = caught.value.problems
+    assert problem.message == f"DEFAULT of `c`: {message}"
+
+
+@pytest.mark.parametrize(("of", "sql"), [("Float64", "1/0"), ("Float64", "1.5 % 0"), ("UInt8", "intDivOrZero(1, 0)")])
+def test_what_has_a_value_although_it_divides_by_zero(of: str, sql: str) -> None:
+    assert default_of(of, sql)
+
+
 def test_a_default_repeats_no_row() -> None:
     with pytest.raises(InvalidQuery) as caught:
         default_of("Int32", "arrayJoin([1, 2])")
