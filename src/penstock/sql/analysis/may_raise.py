@@ -24,7 +24,7 @@ variant
 _BARE_WORDS = frozenset(_BARE.split())
 """Keywords and types that no parenthesis follows, and the letters of literals such as 1L and 1.5D."""
 _SAFE = """
-array array_distinct btrim char_length coalesce concat contains current_date current_timestamp date_trunc dayofmonth
+array array_distinct btrim char_length coalesce concat contains csc current_date current_timestamp date_trunc dayofmonth
 dayofyear endswith exists filter forall get_json_object greatest hex hour if instr isnan isnotnull isnull last_day
 least left length lower ltrim minute month named_struct octet_length penstock_city_hash penstock_city_pair
 penstock_document_integer penstock_document_letters penstock_document_numbers penstock_document_text

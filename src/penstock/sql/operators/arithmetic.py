@@ -285,12 +285,14 @@ def _common_integer(left: TypedSql, right: TypedSql) -> str:
 
 
 def divide_floats(left: str, right: str, divisor: TypedSql) -> str:
-    """Floating-point division as in IEEE 754: infinity or NaN where the divisor is 0."""
+    """Floating-point division as in IEEE 754: infinity or NaN where the divisor is 0, with the sign of that 0, which
+    only a float can have (Spark's csc is 1 / sin(x), which keeps it)."""
     if isinstance(divisor.constant, (int, float)) and divisor.constant != 0:
         return f"({left} / {right})"
 
     def safe(a: str, b: str) -> str:
-        return f"if({b} = 0, {a} * double('Infinity'), {a} / {b})"
+        infinity = f"csc({b})" if isinstance(divisor.bare, t.Float) else "double('Infinity')"
+        return f"if({b} = 0, {a} * {infinity}, {a} / {b})"
 
     return bind_if_long(left, lambda a: bind_if_long(right, lambda b: safe(a, b)))
 

@@ -80,8 +80,10 @@ def _round_float64(name: str, sql: str, digits: int) -> str:
         match name:
             case "round" | "roundBankers":
                 return f"rint({x})"
-            case "floor" | "ceil":
-                return bind_if_long(x, lambda v: f"if(abs({v}) < 4503599627370496D, CAST({name}({v}) AS DOUBLE), {v})")
+            case "floor":
+                return bind_if_long(x, _floor)
+            case "ceil":
+                return f"(- {bind_if_long(f'(- {x})', _floor)})"
             case _:
                 down = f"sign({x}) * CAST(floor(abs({x})) AS DOUBLE)"
                 return f"if(abs({x}) < 4503599627370496D, {down}, {x})"
@@ -90,6 +92,11 @@ def _round_float64(name: str, sql: str, digits: int) -> str:
         return whole(sql)
     scale = f"{float(_scale_of(digits))!r}D"
     return f"({whole(f'({sql} * {scale})')} / {scale})" if digits > 0 else f"({whole(f'({sql} / {scale})')} * {scale})"
+
+
+def _floor(x: str) -> str:
+    """The floor of a double, in which -0.0 stays what it is: Spark's floor is an integer."""
+    return f"(rint({x}) - if(rint({x}) > {x}, 1D, 0D))"
 
 
 def _step_function(name: str, of: t.Int, bounds: Sequence[tuple[int, int]]) -> Function:

@@ -1,0 +1,22 @@
+-- The sign of a zero: that of the infinity which it makes as a divisor, and what ceil and floor leave of it.
+SELECT 6 / -0.0, -6 / -0.0, 6 / 0.0, -6 / 0.0, 1 / (0 * -1.0), 1 / round(-0.3), 1 / 0, -1 / 0;
+SELECT x / y, y / x, y / z, x / z, toFloat32(x) / toFloat32(y), divide(x, y), x / toNullable(y) FROM (SELECT arrayJoin([1., -2., 0., -0.0, inf, -inf]) AS x, -0.0 AS y, 0. AS z);
+SELECT (1, 2) / -0.0, x / negate(toFloat64(0)), x / (-toFloat32(0)), 5 / (x * 0) FROM (SELECT arrayJoin([1., -2.]) AS x);
+SELECT toDecimal64(1, 2) / -0.0, toDecimal64(-1, 2) / toFloat64(-0.0), u8 / -f * 0 FROM (SELECT 5::UInt8 AS u8, 0.::Float64 AS f);
+SELECT u8 / -f, u8 / f, i / -f, i / NULL, n / -f FROM (SELECT 5::UInt8 AS u8, 0.::Float32 AS f, -5::Int64 AS i, NULL::Nullable(Float64) AS n);
+SELECT 1 / sum(x) FROM (SELECT -0.0 AS x);
+SELECT pow(-0.0, -1), 1 / min(x), 1 / avg(x), 1 / max(x) FROM (SELECT -0.0 AS x UNION ALL SELECT -0.0);
+SELECT 1 / -sum(f * 0), arrayMap(x -> 1 / x, [0., -0.0, -0.0]), 1 / ceil(-0.2), 1 / trunc(-0.7), 1 / floor(-0.0), 1 / (-0.0 * 5), 1 / (0. - 0.), 1 / (-0.0 + 0), 1 / abs(-0.0), 1 / sqrt(-0.0) FROM (SELECT 3. AS f);
+SELECT 1 / toFloat64('-0'), 1 / toFloat64('-0.0'), 1 / CAST('-0' AS Float32), 1 / toFloat64(-0.0::Float32), 1 / JSONExtractFloat('{"a":-0.0}', 'a'), 1 / greatest(-0.0, -0.0), 1 / if(1, -0.0, 1), 1 / coalesce(NULL, -0.0);
+SELECT 1 / -0.0 AS x, x = -inf, x < 0, toString(x), 1 / least(0.0, -0.0), 1 / sign(-0.0), 1 / sin(-0.0), 1 / tan(-0.0), 1 / cbrt(-0.0), 1 / exp(-inf), -1 / exp(-inf);
+SELECT 1 / -sum(f * 0) FROM (SELECT 3. AS f);
+SELECT arrayMap(x -> 1 / x, [0., -0.0, -0.0]);
+SELECT 1 / ceil(-0.2), ceil(-0.2), 1 / ceil(f) FROM (SELECT -0.2 AS f);
+SELECT 1 / trunc(-0.7), 1 / trunc(f) FROM (SELECT -0.2 AS f);
+SELECT 1 / floor(-0.0), 1 / floor(f)  FROM (SELECT -0.0 AS f);
+SELECT 1 / round(-0.2), 1 / round(f)  FROM (SELECT -0.2 AS f);
+SELECT 1 / (-0.0 * 5), 1 / (0. - 0.), 1 / (-0.0 + 0), 1 / (f + 0), 1 / (f - f), 1 / (f + f)  FROM (SELECT -0.0 AS f);
+SELECT 1 / abs(-0.0), 1 / sqrt(-0.0), 1 / abs(f), 1 / sqrt(f) FROM (SELECT -0.0 AS f);
+SELECT 1 / roundBankers(f), 1 / round(f, 1), 1 / floor(f, 1), 1 / ceil(f, 1), 1 / trunc(f, 1) FROM (SELECT arrayJoin([-0.0, -0.01]) AS f);
+SELECT toString(ceil(-0.2)), toString(floor(-0.0)), toString(ceil(x)), toString(floor(x)), toString(ceil(toFloat32(x))), toString(floor(toFloat32(x))), toString(ceil(x, 1)), toString(floor(x, -1)), ceil(toFloat32(x), 1), floor(toFloat32(x), -1) FROM (SELECT arrayJoin([-0.0, 0., 0.2, 0.5, 0.7, -0.2, -0.5, -0.7, 1., -1., 1.5, 2.5, -1.5, -2.5, 1e15 + 0.5, -1e15 - 0.5, 4503599627370497.5, 9007199254740993., 1e300, -1e300, inf, -inf, nan, 0.49999999999999994, -0.49999999999999994, 5e-324, -5e-324, 2147483648.5]) AS x);
+SELECT ceil(x), floor(x), ceil(x + y * 2 - 1), floor((x * 3 + y) / 7, 2), ceil(toNullable(x)), floor(n) FROM (SELECT arrayJoin([-0.3, 7.5]) AS x, 3. AS y, CAST(NULL AS Nullable(Float64)) AS n);
