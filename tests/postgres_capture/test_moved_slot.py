@@ -81,6 +81,37 @@ def test_setup_beside_a_producer_that_writes_nothing_down(source: Source) -> Non
     assert moved_alarms(source) == []
 
 
+def test_a_slot_that_is_made_anew_around_an_upgrade(source: Source, landing: Landing) -> None:
+    """As the documentation says: nobody writes in between, so nothing is read again, and nothing lost."""
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY)")
+    source.set_up("one")
+    landing[0].columns["one"] = frozenset({"id", *OWN})
+    with producing(source.dsn, source.name, PenstockLanding(*landing[1:])):
+        source.run("INSERT INTO {s}.one VALUES (1)")
+        source.wait_until_stored()
+    read = source.records.tables()[0].read
+    source.run(MOVES["made anew"])
+    assert moved_alarms(source) != []
+    source.run("DELETE FROM penstock.slot_places WHERE capture = '{s}'")
+    assert moved_alarms(source) == []
+    source.run("INSERT INTO {s}.one VALUES (2)")
+    with producing(source.dsn, source.name, PenstockLanding(*landing[1:])):
+        source.wait_until_stored()
+    assert sorted(landing[0].final("one", ("id",))) == [(1,), (2,)]
+    assert source.records.tables()[0].read == read
+
+
+def test_a_slot_whose_capture_is_gone_is_made_anew(source: Source) -> None:
+    """Somebody dropped the schema `penstock`: what the slot has is of tables that were captured then."""
+    source.run("CREATE TABLE {s}.one (id int PRIMARY KEY)")
+    source.set_up("one")
+    source.run("DELETE FROM penstock.captures WHERE name = '{s}'")
+    source.run("DROP PUBLICATION penstock_{s}; DROP PUBLICATION penstock_{s}_inserts")
+    source.set_up("one")
+    assert source.records.capture().slot == f"penstock_{source.schema}"
+    assert moved_alarms(source) == []
+
+
 def test_a_slot_of_another_database_is_left_alone(source: Source) -> None:
     """A copy of a database has the records of its capture, and not its slot."""
     database = f"{source.name}_copy"

@@ -285,7 +285,8 @@ def _make_slot(connection: SourceConnection, records: CaptureRecords, capture: s
             f"the slot `{name}` belongs to the database `{others[0][1]}` of the same server: slots have one name each",
             hint="--name gives the capture of this database another name",
         )
-    is_whole = bool(slots) and slots[0][0] != "lost" and place.moved() is None
+    is_known = has_capture(connection, capture)  # else the slot was left by one whose records are gone
+    is_whole = is_known and bool(slots) and slots[0][0] != "lost" and place.moved() is None
     notes: list[str] = []
     if not is_whole:
         if records.tables():
