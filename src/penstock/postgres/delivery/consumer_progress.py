@@ -105,14 +105,14 @@ class ConsumerProgress:
     def _without_passed(self, package: Package, began: int) -> Package:
         """The package, which does not ask for what was passed over, nor for what was lost before its table was captured
         anew: whoever did that knows of it."""
-        if package.after is not None and (
-            package.after[0] <= began or self._has_passed((package.store, package.source), package.after)
-        ):
+
+        def is_known(source: str, upto: Position) -> bool:
+            return upto[0] <= began or self._has_passed((package.store, source), upto)
+
+        if package.after is not None and is_known(package.source, package.after):
             package = replace(package, after=None)
-        if isinstance(package, RowPackage) and package.behind is not None:
-            source, upto = package.behind
-            if upto[0] <= began or self._has_passed((package.store, source), upto):
-                package = replace(package, behind=None)
+        if isinstance(package, RowPackage) and package.behind is not None and is_known(*package.behind):
+            package = replace(package, behind=None)
         return package
 
     def _has_passed(self, key: SourceKey, upto: Position) -> bool:
