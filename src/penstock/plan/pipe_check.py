@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from penstock.errors import InvalidQuery, Location, Problem
-from penstock.model.pipe import Pipe
+from penstock.errors import InvalidQuery, Location, Problem, did_you_mean
+from penstock.model.pipe import Exported, FileTarget, Pipe
 from penstock.model.project import Project
 from penstock.model.quick_dataclass import dataclass
+from penstock.model.types import Date, DateTime, DateTime64, String, Type, unwrap_type
+from penstock.parse.connectors.file_names import ColumnPart, parse_template
 from penstock.sql.compile import compile_copy, compile_pipe
 from penstock.sql.compiler.caller import ANYBODY, Caller
 from penstock.sql.from_clause.table_functions import UNSUPPORTED_SOURCE
@@ -31,6 +33,7 @@ from penstock.template.values import NO_VALUE, StandInKey, StandInKind, Unwritab
 _CERTAIN_ERRORS = (
     "unknown-column",
     "unknown-table",
+    "unknown-datasource",
     "unknown-function",
     "invalid-sql",
     "cyclic-pipes",
@@ -45,6 +48,8 @@ _NAME_ERRORS = ("unknown-column", "unknown-table")
 _VALUES = (text_literal(NO_VALUE), "1", "'2019-01-01 00:00:00'", "'2019-01-01'", f"[{text_literal(NO_VALUE)}]", "[1]")
 """What is tried for a parameter without a type."""
 _ALIAS = re.compile(r"\bas\s+`?([A-Za-z_]\w*)", re.IGNORECASE)
+_TIMES = (Date, DateTime, DateTime64, String)
+"""The types of columns that may have a time; a text may be one."""
 _MAX_NAMES = 100
 """The most names that are tried for one parameter."""
 _MAX_TRIES = 200
@@ -87,10 +92,11 @@ def _what_copies_wait_for(problems: Iterable[Problem]) -> Iterator[Problem]:
 def _check_calls(project: Project, pipe: Pipe, caller: Caller) -> PipeCheck:
     trace = RenderTrace()
     if not is_templated(pipe):
-        return PipeCheck(_compile_query(project, pipe, RenderInput("check", trace=trace), caller).reads, ())
+        query = _compile_query(project, pipe, RenderInput("check", trace=trace), caller)
+        return PipeCheck(query.reads, tuple(_name_warnings(pipe, dict(query.columns))))
     checked = _TemplateCheck(project, pipe, trace, caller).all()
     _check_scheduled_copy(project, pipe)
-    return checked
+    return replace(checked, problems=(*checked.problems, *_scheduled_sink_warnings(project, pipe, caller)))
 
 
 def _compile_query(project: Project, pipe: Pipe, given: RenderInput, caller: Caller) -> Query:
@@ -114,6 +120,37 @@ def _check_scheduled_copy(project: Project, pipe: Pipe) -> None:
             raise InvalidQuery(error.message, problems) from error
 
 
+def _scheduled_sink_warnings(project: Project, pipe: Pipe, caller: Caller) -> Iterator[Problem]:
+    """Why a sink does not run by its schedule, without a call; a warning, since the rest of the project does without
+    it."""
+    kind = pipe.exported.kind if pipe.exported is not None else None
+    if not isinstance(kind, Exported) or kind.schedule is None:
+        return
+    try:
+        compile_pipe(project, pipe, RenderInput("deploy", {JOB_TIMESTAMP: "2024-01-01 00:00:00"}), caller)
+    except InvalidQuery as error:
+        for each in error.problems:
+            if each.code in PARAMETER_ERRORS:
+                hint = "what runs without a request needs a default for each parameter"
+                message = f"this sink does not run by its schedule: {each.message}"
+                yield replace(each, message=message, hint=hint, level="warning")
+
+
+def _name_warnings(pipe: Pipe, columns: Mapping[str, Type]) -> Iterator[Problem]:
+    """A warning for each column by which a sink names its files and which its rows do not have, or not as a time."""
+    kind = pipe.exported.kind if pipe.exported is not None else None
+    if not isinstance(kind, Exported) or not isinstance(kind.target, FileTarget):
+        return
+    for part in (each for each in parse_template(kind.target.template) if isinstance(each, ColumnPart)):
+        of = columns.get(part.column)
+        if of is None:
+            message = f"this sink does not run: EXPORT_FILE_TEMPLATE names `{part.column}`, no column of its rows"
+            yield Problem("unknown-column", message, kind.location, did_you_mean(part.column, columns), "warning")
+        elif part.format is not None and not isinstance(unwrap_type(of), _TIMES):
+            message = f"this sink does not run: EXPORT_FILE_TEMPLATE has a format for `{part.column}`, which is {of}"
+            yield Problem("incompatible-type", message, kind.location, "a format is for a date or a time", "warning")
+
+
 class _TemplateCheck:
     """Compiles one pipe for each branch of its templates, and collects the problems."""
 
@@ -122,6 +159,7 @@ class _TemplateCheck:
         self._pipe = pipe
         self._trace = trace
         self._reads: list[SourceRead] = []
+        self._columns: dict[str, Type] = {}
         self._found: dict[Problem, None] = {}
         self._passed = 0
         self._templates = [read_template(node.sql.text) for node in pipe.nodes if is_template(node.sql.text)]
@@ -134,6 +172,8 @@ class _TemplateCheck:
         for given in branch_inputs(self._templates, self._trace, self._parameters):
             self._note(each for each in self._compile(given) if each.code not in _CALLER_ERRORS)
         self._note(each for each in first if each.code != "empty-query" or not self._passed)
+        if self._columns:
+            self._note(_name_warnings(self._pipe, self._columns))
         problems = tuple(_once_per_place(self._found))
         if any(problem.level == "error" for problem in problems):
             raise InvalidQuery(f"the pipe `{self._pipe.name}` cannot be compiled", problems)
@@ -142,6 +182,7 @@ class _TemplateCheck:
     def _compile(self, given: RenderInput) -> tuple[Problem, ...]:
         found = self._search.compile(given)
         self._reads += found.reads
+        self._columns |= dict(found.columns)
         self._passed += not found.problems
         if found.problems and all(each.code in _NAME_ERRORS for each in found.problems if each.level == "error"):
             return self._weigh_names(given, found.problems)
@@ -215,6 +256,7 @@ class _Compiled:
 
     reads: tuple[SourceRead, ...]
     problems: tuple[Problem, ...]
+    columns: tuple[tuple[str, Type], ...] = ()
 
 
 class _StandInSearch:
@@ -279,7 +321,7 @@ class _StandInSearch:
         except InvalidQuery as error:
             found = error.problems or (Problem(error.code, error.message, self._pipe.location, error.hint),)
             return _Compiled((), tuple(_weighed(each, trace) for each in found)), trace
-        return _Compiled(query.reads, ()), trace
+        return _Compiled(query.reads, (), query.columns), trace
 
     def _values(self, kind: StandInKind) -> tuple[str, ...]:
         """What may stand for a parameter, the first being what stands for it anyway."""

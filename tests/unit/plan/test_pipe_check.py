@@ -6,6 +6,7 @@ import pytest
 
 from penstock.parse.project_loader import load_files
 from penstock.plan.compiled_project import compile_project
+from penstock.plan.project_check import check_loaded
 
 EVENTS = "SCHEMA >\n    at DateTime, level String, service LowCardinality(String), ms UInt32\n"
 
@@ -107,3 +108,57 @@ def test_a_scheduled_copy_is_given_the_time_of_its_run_and_nothing_else(name: st
     loaded = load_files(files)
     assert loaded.errors == ()
     assert (compile_project(loaded.project).problems == ()) is passes
+
+
+def sink(sql: str, template: str, *more: str) -> list[str]:
+    """The problems of a sink, with their hints."""
+    lines = [
+        "TYPE sink",
+        "EXPORT_CONNECTION_NAME lake",
+        "EXPORT_BUCKET_URI s3://b/x",
+        f"EXPORT_FILE_TEMPLATE {template}",
+    ]
+    text = "\n".join(["NODE n", "SQL >", sql, *lines, *more, ""])
+    files = {"lake.connection": "TYPE s3\nS3_REGION eu\n", "events.datasource": EVENTS, "x.pipe": text}
+    loaded = load_files(files)
+    assert loaded.errors == ()
+    found = compile_project(loaded.project).problems
+    return [f"{each.level} {each.location}: {each.message} ({each.hint})" for each in found]
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT level, ms, at FROM events", "%\nSELECT level, ms, at FROM events LIMIT {{ n }}"]
+)
+@pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ("{level}/{at, '%Y-%m'}_{4}", ""),
+        ("{level, '%Y'}", ""),
+        ("all/{levl}", "names `levl`, no column of its rows (did you mean `level`?)"),
+        ("{ms, '%Y'}", "has a format for `ms`, which is UInt32 (a format is for a date or a time)"),
+    ],
+)
+def test_the_names_of_the_files_of_a_sink_are_made_of_its_columns(sql: str, template: str, found: str) -> None:
+    place = f"x.pipe:{sql.count(chr(10)) + 5}:24"
+    expected = [f"warning {place}: this sink does not run: EXPORT_FILE_TEMPLATE {found}"] if found else []
+    assert sink(sql, template) == expected
+
+
+def test_a_file_may_have_the_name_of_a_column_that_only_some_runs_have() -> None:
+    assert sink("%\nSELECT ms{% if defined(all) %}, level{% end %} FROM events", "{level}") == []
+
+
+def test_a_sink_with_a_schedule_needs_defaults() -> None:
+    sql = "%\nSELECT level FROM events WHERE ms > {{ Int32(least) }} AND at < {{ DateTime(job_timestamp) }}"
+    assert sink(sql, "all") == []
+    assert sink(sql, "all", "EXPORT_SCHEDULE @on-demand") == []
+    assert sink(sql, "all", "EXPORT_SCHEDULE 0 * * * *") == [
+        "warning x.pipe:4:40: this sink does not run by its schedule: the parameter `least` is missing "
+        "(what runs without a request needs a default for each parameter)"
+    ]
+
+
+def test_a_missing_target_of_a_templated_copy_is_one_error() -> None:
+    copy = "NODE n\nSQL >\n%\nSELECT ms FROM events WHERE ms > {{ Int32(least) }}\nTYPE copy\nTARGET_DATASOURCE evnts\n"
+    check = check_loaded(load_files({"events.datasource": EVENTS, "x.pipe": copy}))
+    assert [(each.level, each.message) for each in check.problems] == [("error", "there is no data source `evnts`")]

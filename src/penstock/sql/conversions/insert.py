@@ -49,7 +49,8 @@ def insert_refusal(have: Type, want: Type) -> tuple[str, str | None]:
     """The message and the hint for a value that cannot be stored."""
     if isinstance(want, t.AggregateFunction):
         arguments = ", ".join("…" for _ in want.arguments)
-        return f"{have} is not the state {want}", f"use {want.function}State({arguments})"
+        parameters = f"({', '.join(want.parameters)})" if want.parameters else ""
+        return f"{have} is not the state {want}", f"use {want.function}State{parameters}({arguments})"
     if isinstance(unwrap_type(have), t.AggregateFunction):
         return f"the state {have} cannot be stored as {want}", "finish it with -Merge"
     return f"{have} cannot be stored as {want}", "cast it"

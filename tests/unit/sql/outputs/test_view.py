@@ -69,6 +69,10 @@ CASES = {
         "v.pipe:1:8: column `s`: AggregateFunction(count) is not the state AggregateFunction(sum, UInt8) "
         "(use sumState(…))"
     ],
+    ("SELECT quantileState(0.95)(day) AS s FROM flights", "s AggregateFunction(quantile(0.9), UInt8)"): [
+        "v.pipe:1:8: column `s`: AggregateFunction(quantile(0.95), UInt8) is not the state "
+        "AggregateFunction(quantile(0.9), UInt8) (use quantileState(0.9)(…))"
+    ],
     ("SELECT count() AS s FROM flights", "s AggregateFunction(count)"): [
         "v.pipe:1:8: column `s`: UInt64 is not the state AggregateFunction(count) (use countState())"
     ],
