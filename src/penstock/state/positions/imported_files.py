@@ -19,9 +19,10 @@ from penstock.state.database import Database
 from penstock.state.schema import imported_files
 from penstock.state.transactions.locks import take_named_lock
 
-ImportState: TypeAlias = Literal["waiting", "reading", "storing", "done", "failed", "changed"]
+ImportState: TypeAlias = Literal["waiting", "reading", "storing", "done", "failed", "changed", "moved"]
 """`storing`: its rows, all of them, are being stored with those of other files, and its counts say how many they are.
-`changed`: other rows were put into it after it was taken, and these are not taken."""
+`changed`: other rows were put into it after it was taken, and these are not taken. `moved`: it is another name of a
+file that was taken, and is not taken again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class ImportedFile:
         """Rows of it that are stored."""
         return self.successful_rows + self.quarantined_rows
 
+    @property
+    def has_own_rows(self) -> bool:
+        """Whether rows of what it holds now are stored."""
+        return self.state in ("done", "moved") or (self.rows > 0 and self.state != "changed")
+
     def as_json(self) -> dict[str, object]:
         return {
             "file": self.address,
@@ -66,6 +72,7 @@ class ImportedFile:
         }
 
 
+_NONE: Mapping[str, str] = {}
 _COLUMNS = [each for each in imported_files.c if each.name != "stream"]
 
 
@@ -75,8 +82,9 @@ class ImportedFiles:
     def __init__(self, database: Database):
         self._database = database
 
-    def add(self, stream: str, found: Sequence[FoundFile]) -> None:
-        """Write down files that were not known, in their order."""
+    def add(self, stream: str, found: Sequence[FoundFile], moved: Mapping[str, str] = _NONE) -> None:
+        """Write down files that were not known, in their order; `moved` has the reason for those that are other names
+        of files that were taken, by address."""
         now = datetime.now(timezone.utc)
         with self._database.write() as connection:
             take_named_lock(connection, stream)
@@ -87,7 +95,8 @@ class ImportedFiles:
                     "number": number,
                     "address": each.address,
                     "mark": each.mark,
-                    "state": "waiting",
+                    "state": "moved" if each.address in moved else "waiting",
+                    "error": moved.get(each.address),
                     "successful_rows": 0,
                     "quarantined_rows": 0,
                     "found_at": now,

@@ -11,7 +11,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import islice
@@ -247,17 +247,33 @@ class FileImport:
         found = [] if self.wanted.schedule == ONCE and fresh else [each for each in placed if each.is_settled]
         found.sort(key=lambda each: (each.modified or _LONG_AGO, each.found.address))
         changed = [each.found for each in found if _is_changed(known.get(each.found.address), each.found)]
-        if changed:
-            self._note_changes(changed)
         new = [each.found for each in found if each.found.address not in known]
+        moved = self._moved([*changed, *new], known) if changed or new else {}
+        if changed:
+            self._note_changes(changed, moved)
         if new:
-            files.add(stream, new)
+            files.add(stream, new, moved)
         self._known = dict(files.known(stream)) if changed or new else known
         self._looks += 1
         self._due = self._next_due(time.monotonic() - began)
         if self.wanted.schedule == ONCE and any(map(self.wanted.place.owns, self._known)) and not fresh:
             self._due = float("inf")
         return not is_asked or self._is_over(fresh)
+
+    def _moved(self, found: Sequence[FoundFile], known: Mapping[str, ImportedFile]) -> Mapping[str, str]:
+        """Those of some files that are other names of files whose rows are stored, with the reason: a file that is
+        moved within its place would be taken twice. What was put into a file after it was taken is none of its rows."""
+        if not self.wanted.place.marks_are_unique:
+            return {}
+        taken, moved = dict[str, str](), dict[str, str]()
+        if {each.mark for each in found} & {_as_found(each).mark for each in known.values()}:
+            now = self._parts.files.known(self.wanted.stream).values()  # `known` may be of the last look
+            taken = {_as_found(each).mark: each.address for each in now if each.has_own_rows}
+        for each in found:
+            before = taken.setdefault(each.mark, each.address)
+            if before != each.address:
+                moved[each.address] = f"it is {before} under another name, and not taken again; if not, `touch` it"
+        return moved
 
     def _is_over(self, fresh: Sequence[PlacedFile]) -> bool:
         """Whether a look that somebody has asked for ends, although files are still being written."""
@@ -274,15 +290,19 @@ class FileImport:
         since = self.wanted.since
         return since is None or file.modified is None or file.modified >= since
 
-    def _note_changes(self, changed: Sequence[FoundFile]) -> None:
-        """Files that have other contents than when they were found."""
+    def _note_changes(self, changed: Sequence[FoundFile], moved: Mapping[str, str]) -> None:
+        """Files that have other contents than when they were found; `moved` are other names of taken ones."""
         files, stream = self._parts.files, self.wanted.stream
         known = files.known(stream)
         for found in changed:
             now = known[found.address]
             goes_on = not now.rows or now.mark == AWAY + found.mark
-            if now.state in ("waiting", "failed") and goes_on:
+            if not now.rows and found.address in moved:
+                files.change(stream, now.number, state="moved", mark=found.mark, error=moved[found.address])
+            elif now.state in ("waiting", "failed", "moved") and goes_on:
                 files.change(stream, now.number, mark=found.mark)
+                if now.state == "moved":
+                    files.change(stream, now.number, state="failed")
                 files.try_again(stream, [now.number])
             elif now.state == "done":
                 log.warning("%s was replaced after `%s` had taken it", found.address, self.wanted.datasource)

@@ -56,6 +56,9 @@ class PlacedFile:
 class FilePlace(Protocol):
     """Where files are."""
 
+    marks_are_unique: bool
+    """Whether two addresses with one mark are two names of one file."""
+
     def files(self) -> list[PlacedFile]:
         """The files of the place that are not empty, in no order. Raises Unavailable, InvalidRequest."""
 
@@ -75,6 +78,8 @@ class FilePlace(Protocol):
 
 class FolderPlace:
     """Files of a folder of this machine, below one that the settings allow."""
+
+    marks_are_unique = True
 
     def __init__(self, address: str, allowed: tuple[str, ...]):
         pattern = pattern_of(address)
@@ -146,6 +151,8 @@ class FolderPlace:
 
 class BucketPlace:
     """Objects of a bucket, by S3's protocol."""
+
+    marks_are_unique = False  # equal contents have equal marks
 
     def __init__(self, values: ConnectionValues, address: str, settings: CopySettings, stops: Callable[[], bool]):
         scheme, _, rest = address.partition("://")

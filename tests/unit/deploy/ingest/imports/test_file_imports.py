@@ -208,6 +208,75 @@ def test_a_file_that_is_replaced_after_it_was_taken_is_not_taken_again(tmp_path:
         running.close()
 
 
+def test_a_file_that_is_moved_within_its_place_is_not_taken_twice(tmp_path: Path, place: Path) -> None:
+    """By a rotation of logs, or into an archive; also one of two names that are there at once."""
+    (place / "done").mkdir()
+    (place / "a.ndjson").write_bytes(lines(1, 2))
+    (place / "b.ndjson").write_bytes(lines(3, 4))
+    os.utime(place / "b.ndjson", ns=(0, 10**9))
+    (place / "c.ndjson").symlink_to(place / "b.ndjson")
+    running = Server(tmp_path, on_disk(place, "**"), place)
+    try:
+        running.wait(a__ndjson="done", b__ndjson="done", c__ndjson="moved")
+        (place / "a.ndjson").rename(place / "done" / "a.1.ndjson")
+        (place / "d.ndjson").write_bytes(lines(5))
+        states = running.wait(**{"a.1__ndjson": "moved", "d__ndjson": "done"})
+        assert "place/a.ndjson under another name" in str(states["a.1.ndjson"].error)
+        assert sorted(ids(running.rows())) == [1, 2, 3, 4, 5]
+        (place / "done" / "a.1.ndjson").touch()  # somebody says that it is another file
+        running.wait(**{"a.1__ndjson": "done"})
+        assert sorted(ids(running.rows())) == [1, 1, 2, 2, 3, 4, 5]
+    finally:
+        running.close()
+
+
+def test_what_was_put_into_a_file_later_is_taken_under_another_name(tmp_path: Path, place: Path) -> None:
+    """Also under a name that was one of a file that was taken, as when logs are rotated."""
+    (place / "a.ndjson").write_bytes(lines(1, 2))
+    running = Server(tmp_path, on_disk(place), place)
+    try:
+        running.wait(a__ndjson="done")
+        (place / "a.ndjson").rename(place / "a.1.ndjson")
+        running.wait(**{"a.1__ndjson": "moved"})
+        (place / "a.ndjson").write_bytes(lines(3))
+        running.wait(a__ndjson="changed")
+        (place / "a.1.ndjson").rename(place / "a.2.ndjson")
+        (place / "a.ndjson").rename(place / "a.1.ndjson")
+        running.wait(**{"a.1__ndjson": "done", "a.2__ndjson": "moved"})
+        assert ids(running.rows()) == [1, 2, 3]
+        (place / "a.1.ndjson").replace(place / "a.2.ndjson")
+        wait_until(lambda: "a.1.ndjson under" in str(running.states()["a.2.ndjson"].error), 60, running.states)
+        looks = running.imports.statuses()[0].looks
+        wait_until(lambda: running.imports.statuses()[0].looks > looks + 1, 60)
+        assert ids(running.rows()) == [1, 2, 3]
+    finally:
+        running.close()
+
+
+def test_a_file_that_is_moved_while_it_is_read_is_not_taken_anew(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "a.ndjson").write_bytes(lines(*range(10)))
+    stored = EventIngestion.append_file_rows
+
+    def move_in_the_middle(self: EventIngestion, name: str, part: list[bytes], span: object) -> object:
+        receipt = stored(self, name, part, span)  # type: ignore[arg-type]
+        if span.upto[1] == 6:  # type: ignore[attr-defined]
+            (place / "a.ndjson").rename(place / "b.ndjson")
+        return receipt
+
+    monkeypatch.setattr(EventIngestion, "append_file_rows", move_in_the_middle)
+    running = Server(tmp_path, on_disk(place), place)
+    try:
+        states = running.wait(a__ndjson="failed", b__ndjson="moved")
+        assert (states["a.ndjson"].rows, states["b.ndjson"].rows) == (6, 0)
+        (place / "b.ndjson").rename(place / "a.ndjson")
+        running.wait(a__ndjson="done")  # back under its name, it goes on
+        assert ids(running.rows()) == [*range(10)]
+    finally:
+        running.close()
+
+
 POINTS = (*crash_points.IMPORT_POINTS, "inbox.written", "inbox.logged", "state.before", "state.after")
 
 
