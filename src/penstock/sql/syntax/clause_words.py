@@ -29,6 +29,8 @@ _TABLE_FOLLOWS = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.WITH})
 """Tokens behind which a table is named, or a SELECT by WITH."""
 _BY = "by"
 """The last word of LIMIT … BY."""
+_BEFORE_BY = frozenset({TokenType.NUMBER, TokenType.R_BRACE})
+"""What LIMIT … BY ends its count with; a column may be called `by`, too."""
 _FILTER = "filter"
 """The word before `(WHERE …)`."""
 
@@ -102,6 +104,8 @@ def _value_is_missing(before: Tokens, word: TokenType) -> bool:
     match kinds:
         case [earlier, TokenType.STAR]:
             return earlier not in OPERAND_FOLLOWS and earlier not in (None, TokenType.DOT)
+        case [earlier, TokenType.NOT]:  # behind a value it is of NOT BETWEEN
+            return earlier is None or earlier in OPERAND_FOLLOWS or earlier == TokenType.WITH
         case [earlier, TokenType.DISTINCT]:
             return earlier in (TokenType.SELECT, TokenType.L_PAREN)
         case [_, TokenType.L_PAREN]:
@@ -111,7 +115,8 @@ def _value_is_missing(before: Tokens, word: TokenType) -> bool:
             return word != TokenType.WHEN
         case [_, last] if last in OPERAND_FOLLOWS:
             return not (last == TokenType.SELECT and word == TokenType.DISTINCT)
-        case [_, last]:
-            named = last in _NAME_FOLLOWS or (bool(before) and before[-1].text.lower() == _BY)
+        case [earlier, last]:
+            is_by = bool(before) and before[-1].text.lower() == _BY and earlier in _BEFORE_BY
+            named = last in _NAME_FOLLOWS or is_by
             return named or (last in _TABLE_FOLLOWS and word not in _NO_TABLES)
     return False
