@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
@@ -213,11 +214,14 @@ def _launch(master: str, conf: Mapping[str, str], home: Path) -> JavaGateway:
 
 def _leave_the_processor() -> None:
     """Let what this thread launches stand back behind this process. Linux has a nice value for each thread, of which a
-    new process takes its own; other systems have one for all threads, which must not change."""
+    new process takes its own; other systems have one for all threads, which must not change. Where the call is not
+    allowed, as in some containers, Java runs as this process does."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         lowest = 19
-        os.setpriority(os.PRIO_PROCESS, thread, min(os.getpriority(os.PRIO_PROCESS, thread) + NICE, lowest))
+        with suppress(OSError):
+            own = os.getpriority(os.PRIO_PROCESS, thread)
+            os.setpriority(os.PRIO_PROCESS, thread, min(own + NICE, lowest))
 
 
 def _open_log(log: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -81,6 +82,22 @@ def test_java_leaves_the_processor_to_the_server(only_java: Path, tmp_path: Path
     with pytest.raises(SparkStartFailure, match=f": {min(own + NICE, 19)}$"):
         open_lake(Settings(), tmp_path / "home")
     assert os.getpriority(os.PRIO_PROCESS, 0) == own
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has a nice value of its own on Linux only")
+def test_java_starts_where_nobody_may_set_a_nice_value(
+    only_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a container's rules for system calls may have it."""
+
+    def refuse(which: int, who: int, priority: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "setpriority", refuse)
+    make_java(only_java, "17.0.1")
+    make_java_that_says(only_java, "$(nice)")
+    with pytest.raises(SparkStartFailure, match=f": {os.getpriority(os.PRIO_PROCESS, 0)}$"):
+        open_lake(Settings(), tmp_path / "home")
 
 
 def test_the_reason_is_what_java_raised(tmp_path: Path) -> None:
