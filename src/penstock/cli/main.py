@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
@@ -34,6 +35,13 @@ from penstock.model.quick_dataclass import dataclass
 
 # Typer's usage errors all have this base, whether it brings a copy of click or uses click itself.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+_SAID_BY_CLICK = (
+    (r"is not a valid int(eger)?( range)?", "is not a whole number"),
+    (r"is not a valid float( range)?", "is not a number"),
+    (r"is not in the range (-?[\d.]+)<=x<=(-?[\d.]+)", r"is not from \1 to \2"),
+    (r"is not in the range x>=(-?[\d.]+)", r"is less than \1"),
+)
+"""What click says of a value in words of its own, and what is meant."""
 _RARELY = (4_000_000, 50, 100)
 """After how many new objects garbage is looked for, and after how many such rounds among the older ones. A plan of 400
 changed views makes fewer, and looking through them took a tenth of its time; they are 200 MB."""
@@ -175,6 +183,8 @@ def _common_callback(
 
 def _usage_error(error: Exception) -> WrongUsage:
     message = getattr(error, "format_message", lambda: str(error))()
+    for said, meant in _SAID_BY_CLICK:
+        message = re.sub(f"{said}\\.?$", meant, message)
     context = getattr(error, "ctx", None)
     hint = f"`{context.command_path} --help` shows how it is used" if context is not None else None
     return WrongUsage(message.rstrip("."), hint=hint)
