@@ -14,6 +14,7 @@ import pytest
 import zstandard
 
 from penstock.cli.client import ServerClient
+from penstock.cli.commands.job import print_job
 from penstock.cli.row_files import row_file
 from penstock.errors import Conflict, NoServer
 from penstock.model.deployment import Deployment
@@ -302,6 +303,12 @@ def test_options_may_stand_before_the_command_and_the_nearer_one_wins(penstock: 
     code, out, _ = penstock("--output", "json", "status")
     assert (code, "url" in json.loads(out)) == (0, True)
     assert penstock("--output", "json", "status", "--output", "text")[1].startswith("penstock ")
+
+
+def test_one_row_is_no_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    job = {"id": 3, "kind": "copy", "pipe": "take", "datasource": "flights", "status": "done", "rows": 1, "error": None}
+    print_job(job)
+    assert capsys.readouterr().out == "job 3: take to flights is done, 1 row\n"
 
 
 def test_copies_and_jobs(penstock: Run, penstock_json: Json, pipeline: MemoryPipeline) -> None:

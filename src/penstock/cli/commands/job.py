@@ -167,7 +167,7 @@ def _error_text(error: Json | None) -> str:
 
 def print_job(job: Json) -> None:
     """Print a job for people: one line, and one more for its error."""
-    rows = f", {format_count(job['rows'])} rows" if job["rows"] is not None else ""
+    rows = f", {format_number(job['rows'], 'row', 'rows')}" if job["rows"] is not None else ""
     what = f"{job['kind']} of" if job["pipe"] == job["datasource"] else f"{job['pipe']} to"
     text = f"job {job['id']}: {what} {job['datasource']} is {job['status']}{rows}"
     console().print(text, markup=False)

@@ -26,7 +26,7 @@ from penstock.cli.commands.copies.time_ranges import (
 from penstock.cli.commands.job import job_text, pipes_with_jobs, print_job, wait_for_job
 from penstock.cli.errors import FAILED, WrongUsage
 from penstock.cli.json_documents import Json
-from penstock.cli.output import console, format_count, format_number, print_json, print_table
+from penstock.cli.output import console, format_number, print_json, print_table
 from penstock.cli.session import ParamOption, Session, command, parse_parameters
 from penstock.errors import Conflict, NotFound, did_you_mean
 
@@ -180,11 +180,10 @@ def _outcome_text(outcome: RangeOutcome) -> str:
     if outcome.error:
         return f"{outcome.call.part}: {outcome.error}"
     job = outcome.job
-    return (
-        f"{outcome.call.part}: job {job['id']}, {format_count(job['rows'])} rows"
-        if job is not None
-        else str(outcome.call.part)
-    )
+    if job is None:
+        return str(outcome.call.part)
+    rows = format_number(job["rows"], "row", "rows") if job["rows"] is not None else "? rows"
+    return f"{outcome.call.part}: job {job['id']}, {rows}"
 
 
 def _print_outcomes(outcomes: Sequence[RangeOutcome]) -> None:
