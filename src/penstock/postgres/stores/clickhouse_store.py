@@ -59,11 +59,26 @@ class ClickHouseStore:
 
     def plan(self, migration: Migration, phase: Phase) -> tuple[StoreStep, ...]:
         """The statements of a phase. Raises CannotTranslate, Failed, Unavailable."""
+        return self._planned(RehearsedPhase(migration, phase), self.read_schema())[0]
+
+    def preview(self, phases: Sequence[RehearsedPhase]) -> list[tuple[StoreStep, ...]]:
+        """The statements of phases one after the other. Raises CannotTranslate, Failed, Unavailable."""
+        found, schema = [], self.read_schema()
+        for each in phases:
+            steps, schema = self._planned(each, schema)
+            found.append(steps)
+        return found
+
+    def _planned(
+        self, phase: RehearsedPhase, schema: ClickHouseSchema
+    ) -> tuple[tuple[StoreStep, ...], ClickHouseSchema]:
+        """The statements of a phase, and what they make of a schema."""
+        migration, of = phase.migration, phase.phase
         refuse_reserved_names(migration)
-        name = migration.table_after if phase is Phase.post else migration.table
-        draft = ClickHouseDraft(self.read_schema(), self.table_of(name), self._choices(migration.id), migration.id)
-        draft.is_stopped = phase is Phase.at_lsn
-        return clickhouse_steps(migration.of_phase(phase), draft)
+        name = migration.table_after if of is Phase.post else migration.table
+        draft = ClickHouseDraft(schema, self.table_of(name), self._choices(migration.id), migration.id)
+        draft.is_stopped = of is Phase.at_lsn
+        return clickhouse_steps(migration.of_phase(of), draft), draft.schema
 
     def table_of(self, name: QualifiedName) -> str:
         """The table of ClickHouse for one of Postgres."""

@@ -85,9 +85,21 @@ class IcebergStore:
 
     def plan(self, migration: Migration, phase: Phase) -> tuple[StoreStep, ...]:
         """The steps of a phase. Raises CannotTranslate, Failed, Unavailable."""
-        before, after = (self._table_name(each) for each in (migration.table, migration.table_after))
-        name = after if phase is Phase.post else before
-        return iceberg_steps(migration, phase, _described(self._table(name), name), after)
+        (found,) = self.preview([RehearsedPhase(migration, phase)])
+        return found
+
+    def preview(self, phases: Sequence[RehearsedPhase]) -> list[tuple[StoreStep, ...]]:
+        """The steps of phases one after the other. Raises CannotTranslate, Failed, Unavailable."""
+        found: list[tuple[StoreStep, ...]] = []
+        tables: dict[str, IcebergSchema] = {}
+        for each in phases:
+            before, after = (self._table_name(name) for name in (each.migration.table, each.migration.table_after))
+            name = after if each.phase is Phase.post else before
+            table = tables.get(name) or _described(self._table(name), name)
+            steps, made = iceberg_steps(each.migration, each.phase, table, after)
+            tables[made.name] = made
+            found.append(steps)
+        return found
 
     def unread_rows(self, migration: Migration) -> str | None:
         return None

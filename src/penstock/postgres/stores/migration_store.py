@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from penstock.postgres.catalog.replicated_table import QualifiedName, ReplicatedTable
 from penstock.postgres.migration.migration import Migration
@@ -65,6 +65,15 @@ class MigrationStore(Protocol):
 
     def rehearse(self, phases: Sequence[RehearsedPhase]) -> StoreRehearsal:
         """Carry phases out on a throw-away copy. Raises CannotTranslate, Failed, Unavailable."""
+
+
+@runtime_checkable
+class PreviewedStore(Protocol):
+    """A store that says beforehand what several phases are in it."""
+
+    def preview(self, phases: Sequence[RehearsedPhase]) -> list[tuple[StoreStep, ...]]:
+        """The steps of phases one after the other, each on what those before it lead to. Raises CannotTranslate,
+        Failed, Unavailable."""
 
 
 def carry_out_all(store: MigrationStore, phases: Sequence[RehearsedPhase]) -> Iterator[RehearsedStep]:

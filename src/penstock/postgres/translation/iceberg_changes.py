@@ -60,8 +60,11 @@ def iceberg_phases(migration: Migration) -> tuple[Phase, ...]:
     return tuple(each for each in Phase if migration.of_phase(each) or (fills and each is Phase.at_lsn))
 
 
-def iceberg_steps(migration: Migration, phase: Phase, table: IcebergSchema, renamed: str) -> tuple[StoreStep, ...]:
-    """The steps of a phase; `renamed` is the table's name afterwards. Raises CannotTranslate."""
+def iceberg_steps(
+    migration: Migration, phase: Phase, table: IcebergSchema, renamed: str
+) -> tuple[tuple[StoreStep, ...], IcebergSchema]:
+    """The steps of a phase, and what they make of the table; `renamed` is its name afterwards. Raises
+    CannotTranslate."""
     changes: list[Change] = []
     hidden: list[str] = []
     fields = dict(table.fields)
@@ -71,14 +74,15 @@ def iceberg_steps(migration: Migration, phase: Phase, table: IcebergSchema, rena
         hidden += [each["to"] for each in made if each.get("to", "").startswith(HIDDEN)]
     steps = [_commit(table.name, changes, migration.id, phase)] if changes else []
     if phase is Phase.at_lsn:
-        steps += [_fill(table.name, each, migration.id) for each in _filled(migration)]
-    if phase is Phase.at_lsn and any(isinstance(each, RenameTable) for each in migration.operations):
+        steps += [_fill(table.name, each, _name_behind(migration, each), migration.id) for each in _filled(migration)]
+    is_renamed = phase is Phase.at_lsn and any(isinstance(each, RenameTable) for each in migration.operations)
+    if is_renamed:
         steps += _rename(table.name, renamed)
     deletes: list[Change] = [{"delete": each} for each in hidden]
     if deletes:
         text = _text({"table": table.name, "changes": deletes, "mark": f"{migration.id}.deleted"})
         steps.append(StoreStep(text, "deletes what was hidden", deletes=True))
-    return tuple(steps)
+    return tuple(steps), IcebergSchema(renamed if is_renamed else table.name, fields)
 
 
 def _changes(
@@ -189,10 +193,22 @@ def _inverse(change: Change) -> Change | None:
     return {} if "optional" in change else None
 
 
-def _fill(table: str, operation: AddColumn, mark: str) -> StoreStep:
+def _name_behind(migration: Migration, added: AddColumn) -> str:
+    """What a new column is called once the changes of `at_lsn` are made."""
+    name = added.name
+    for each in migration.operations[migration.operations.index(added) + 1 :]:
+        match each:
+            case RenameColumn(former, to) if former == name:
+                name = to
+            case SwapColumns(one, other) if name in (one, other):
+                name = other if name == one else one
+    return name
+
+
+def _fill(table: str, operation: AddColumn, name: str, mark: str) -> StoreStep:
     value = operation.old_rows.value if isinstance(operation.old_rows, OldRowsValue) else None
     of = _type_of(operation.name, operation.type)
-    document = {"table": table, "fill": operation.name, "type": of, "value": value, "mark": f"{mark}.{operation.name}"}
+    document = {"table": table, "fill": name, "type": of, "value": value, "mark": f"{mark}.{operation.name}"}
     return StoreStep(_text(document), "old rows get the value that they have in Postgres")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -32,7 +32,9 @@ from penstock.postgres.migration.migration_text import migration_json
 from penstock.postgres.migration.observed_command import ObservedCommand, observe_command
 from penstock.postgres.migration.observed_migrations import ObservationRules
 from penstock.postgres.migration.operation import CLASSES, OperationName, Phase
-from penstock.postgres.stores.migration_store import MigrationStore
+from penstock.postgres.stores.migration_store import MigrationStore, PreviewedStore
+from penstock.postgres.stores.store_rehearsal import RehearsedPhase
+from penstock.postgres.translation.refusal import CannotTranslate
 from penstock.postgres.translation.store_step import StoreStep
 
 group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -115,6 +117,9 @@ def _problem_of(done: ObservedCommand) -> Failed | None:
     return None
 
 
+PhaseSteps: TypeAlias = "tuple[RehearsedPhase, tuple[StoreStep, ...]]"
+
+
 class TargetType(str, Enum):
     """The kinds of stores."""
 
@@ -150,7 +155,8 @@ def translate(
     if write:
         raise WrongUsage("--write is for datafiles: `penstock migrations apply` changes other stores")
     opened = source.opener(tuple(view or ())).open(name)
-    found = {each.id: _steps(opened, each, phase) for each in migrations}
+    steps = _steps(opened, migrations, phase)
+    found = {each.id: {of.phase: made for of, made in steps if of.migration is each} for each in migrations}
     if session.as_json:
         print_json(
             {
@@ -246,10 +252,17 @@ def _chosen(migrations: Sequence[Migration], ids: Sequence[str] | None) -> list[
     return [each for each in migrations if each.id in ids] if ids else [migrations[-1]]
 
 
-def _steps(store: MigrationStore, migration: Migration, phase: Phase | None) -> dict[Phase, tuple[StoreStep, ...]]:
-    """The steps of each phase, as the store is now."""
-    phases = [each for each in store.phases(migration) if phase in (None, each)]
-    return {each: store.plan(migration, each) for each in phases}
+def _steps(store: MigrationStore, migrations: Sequence[Migration], phase: Phase | None) -> list[PhaseSteps]:
+    """The steps of each phase behind those before it; of one phase as the store is now, if it has had those."""
+    assert isinstance(store, PreviewedStore), "datafiles are edited elsewhere"
+    due = [RehearsedPhase(migration, each) for migration in migrations for each in store.phases(migration)]
+    wanted = [each for each in due if phase in (None, each.phase)]
+    try:
+        return [each for each in zip(due, store.preview(due), strict=True) if each[0] in wanted]
+    except CannotTranslate:
+        if wanted == due:
+            raise
+    return [*zip(wanted, store.preview(wanted), strict=True)]
 
 
 for _name, _function in (

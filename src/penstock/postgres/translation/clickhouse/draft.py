@@ -95,6 +95,16 @@ class ClickHouseDraft:
         )
         self.schema = replace(self.schema, tables=tables)
 
+    def rename_table(self, to: str) -> None:
+        """Tell the draft that the table has another name, by which its views read it."""
+        readers = {each.name for each in self.views(self.table)}
+        views = tuple(
+            replace(each, query=each.query.with_table(self.table, to)) if each.name in readers else each
+            for each in self.schema.views
+        )
+        tables = tuple(replace(each, name=to) if each.name == self.table else each for each in self.schema.tables)
+        self.schema, self.table = replace(self.schema, tables=tables, views=views), to
+
     def followers(self, table: str, column: str) -> list[tuple[ClickHouseView, str, str]]:
         """The columns of targets that views fill with a column as it is: view, target, column; those furthest away
         first. Raises CannotTranslate for a view that does more with it, and whose query the user did not say."""

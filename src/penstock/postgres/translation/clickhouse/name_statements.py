@@ -129,7 +129,7 @@ def rename_table(draft: ClickHouseDraft, to: str) -> None:
         query = draft.choices.queries.get(view.name) or view.query.with_table(draft.table, to).text
         create = f"CREATE MATERIALIZED VIEW IF NOT EXISTS {draft.name(view.name)} TO {draft.name(view.target or '')}"
         draft.steps.append(StoreStep(f"{create} AS {query}", "it reads the new name"))
-    draft.table = to
+    draft.rename_table(to)
 
 
 def _count(draft: ClickHouseDraft, table: str) -> str:
