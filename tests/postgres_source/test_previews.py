@@ -30,7 +30,7 @@ from penstock.postgres.migration.operation import (
 )
 from penstock.postgres.stores.clickhouse_store import ClickHouseStore
 from penstock.postgres.stores.iceberg_store import IcebergStore
-from penstock.postgres.stores.migration_store import MigrationStore, PreviewedStore
+from penstock.postgres.stores.migration_store import MigrationStore, PlannedStore
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase
 from penstock.postgres.translation.clickhouse.draft import ViewChoices
 from penstock.postgres.translation.store_step import StoreStep
@@ -52,7 +52,7 @@ MIGRATIONS = (
 
 
 def check(store: MigrationStore) -> None:
-    assert isinstance(store, PreviewedStore)
+    assert isinstance(store, PlannedStore)
     phases = [RehearsedPhase(migration, phase) for migration in MIGRATIONS for phase in store.phases(migration)]
     shown = store.preview(phases)
     for each, steps in zip(phases, shown, strict=True):

@@ -68,7 +68,7 @@ class MigrationStore(Protocol):
 
 
 @runtime_checkable
-class PreviewedStore(Protocol):
+class PlannedStore(Protocol):
     """A store that says beforehand what several phases are in it."""
 
     def preview(self, phases: Sequence[RehearsedPhase]) -> list[tuple[StoreStep, ...]]:

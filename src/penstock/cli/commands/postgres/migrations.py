@@ -32,7 +32,7 @@ from penstock.postgres.migration.migration_text import migration_json
 from penstock.postgres.migration.observed_command import ObservedCommand, observe_command
 from penstock.postgres.migration.observed_migrations import ObservationRules
 from penstock.postgres.migration.operation import CLASSES, OperationName, Phase
-from penstock.postgres.stores.migration_store import MigrationStore, PreviewedStore
+from penstock.postgres.stores.migration_store import MigrationStore, PlannedStore
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase
 from penstock.postgres.translation.refusal import CannotTranslate
 from penstock.postgres.translation.store_step import StoreStep
@@ -254,7 +254,7 @@ def _chosen(migrations: Sequence[Migration], ids: Sequence[str] | None) -> list[
 
 def _steps(store: MigrationStore, migrations: Sequence[Migration], phase: Phase | None) -> list[PhaseSteps]:
     """The steps of each phase behind those before it; of one phase as the store is now, if it has had those."""
-    assert isinstance(store, PreviewedStore), "datafiles are edited elsewhere"
+    assert isinstance(store, PlannedStore), "datafiles are edited elsewhere"
     due = [RehearsedPhase(migration, each) for migration in migrations for each in store.phases(migration)]
     wanted = [each for each in due if phase in (None, each.phase)]
     try:
