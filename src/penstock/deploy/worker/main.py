@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import orjson
@@ -63,7 +64,8 @@ def main() -> int:
     order = supervisor_input.order()
     register_secrets(secret_values(order.settings))
     threading.Thread(target=supervisor_input.listen, name="supervisor input", daemon=True).start()
-    os.nice(NICE)
+    with suppress(OSError):  # a container may forbid it
+        os.nice(NICE)
     end_export = start_span_delivery(order.settings.traces, "worker")
     try:
         return _TableFiller(order, supervisor_input).run()

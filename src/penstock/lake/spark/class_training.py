@@ -60,7 +60,8 @@ def main(arguments: Sequence[str]) -> int:
     options = _parse_options(arguments)
     if options.of_server:
         threading.Thread(target=_end_with_input, name="input", daemon=True).start()
-    os.nice(LOWEST_PRIORITY)
+    with suppress(OSError):  # a container may forbid it
+        os.nice(LOWEST_PRIORITY)
     try:
         archive = ClassArchive(find_java_home(), options.class_path, options.wide_heap)
         with _making_folder() as folder:

@@ -124,8 +124,24 @@ class ImportedFiles:
             last = _last_number(connection, stream)
             for number, old in enumerate(sorted(numbers), last + 1):
                 where = sa.and_(of.stream == stream, of.number == old, of.state == "failed")
-                values = {"number": number, "state": "waiting", "error": None, "updated_at": now}
-                connection.execute(sa.update(imported_files).where(where).values(values))
+                connection.execute(sa.update(imported_files).where(where).values(**_waiting(number), updated_at=now))
+
+    def give_up(self, stream: str, file: ImportedFile, error: str) -> None:
+        """A file has failed, with so many rows as it says. If none of its rows are stored, another name of it that is
+        not taken because of it waits, behind all other files."""
+        of, now = imported_files.c, datetime.now(timezone.utc)
+        where = sa.and_(of.stream == stream, of.number == file.number)
+        counts = {"successful_rows": file.successful_rows, "quarantined_rows": file.quarantined_rows}
+        failed = {"state": "failed", "error": error, "has_header": file.has_header, **counts, "updated_at": now}
+        same = sa.and_(of.stream == stream, of.state == "moved", of.mark == file.mark)
+        with self._database.write() as connection:
+            take_named_lock(connection, stream)
+            connection.execute(sa.update(imported_files).where(where).values(failed))
+            other = connection.execute(sa.select(sa.func.min(of.number)).where(same)).scalar()
+            if other is not None and not file.rows:
+                goes_on = {**_waiting(_last_number(connection, stream) + 1), "updated_at": now}
+                where = sa.and_(of.stream == stream, of.number == other)
+                connection.execute(sa.update(imported_files).where(where).values(goes_on))
 
     def next(self, stream: str) -> ImportedFile | None:
         """The file that is being read, else the first that waits."""
@@ -191,6 +207,11 @@ class ImportedFiles:
         query = sa.select(*_COLUMNS).where(where).order_by(imported_files.c.number).limit(limit)
         with self._database.read() as connection:
             return [ImportedFile(*row) for row in connection.execute(query)]
+
+
+def _waiting(number: int) -> dict[str, object]:
+    """The values of a file that waits under this number."""
+    return {"number": number, "state": "waiting", "error": None}
 
 
 def _last_number(connection: Connection, stream: str) -> int:

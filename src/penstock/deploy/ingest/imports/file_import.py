@@ -164,6 +164,20 @@ class FileImport:
             self._wake.set()
             return self._requests
 
+    def try_again(self) -> int:
+        """Let files wait that could not be read, but for other names of those that were taken meanwhile. Returns how
+        many these are."""
+        files, stream = self._parts.files, self.wanted.stream
+        known = files.known(stream)
+        failed = [each for each in known.values() if each.state == "failed"]
+        moved = self._moved([_as_found(each) for each in failed if not each.rows], known)
+        for each in failed:
+            if each.address in moved:
+                files.change(stream, each.number, state="moved", error=moved[each.address])
+        again = [each.number for each in failed if each.address not in moved]
+        files.try_again(stream, again)
+        return len(again)
+
     def end(self) -> None:
         """Ask the thread to end."""
         self._stop.set()
@@ -343,8 +357,8 @@ class FileImport:
         missing = stored[1] - now.rows if stored is not None and stored[0] == file.number else 0
         rows = now.successful_rows + max(missing, 0)
         header = now.has_header if rows or now.quarantined_rows else None  # it may be mended, or its data source
-        changed = {"state": "failed", "error": reason, "successful_rows": rows, "has_header": header}
-        files.change(stream, file.number, **changed)
+        mark = file.mark.removeprefix(AWAY)
+        files.give_up(stream, replace(now, mark=mark, successful_rows=rows, has_header=header), reason)
 
     def _note_away(self, file: ImportedFile) -> None:
         """The file is not there; a look that finds it again sees another mark."""

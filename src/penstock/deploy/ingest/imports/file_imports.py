@@ -119,19 +119,20 @@ class FileImports(PeriodicTask):
     def look_now(self, name: str) -> int:
         """Look for the files of a data source, whatever its schedule says. Returns the number of the request, which the
         status has once it is `served`. Raises NotFound, Conflict if its files cannot be taken."""
+        return self._running(name).look_now()
+
+    def try_again(self, name: str) -> int:
+        """Let the files of a data source wait that could not be read. Returns how many these are. Raises NotFound,
+        Conflict if its files cannot be taken."""
+        return self._running(name).try_again()
+
+    def _running(self, name: str) -> FileImport:
         stream, status = self._find(name)
         with self._guard:
             running = self._imports.get(stream)
         if running is None:
             raise Conflict(f"the files of `{name}` cannot be taken: {status.reason}")
-        return running.look_now()
-
-    def try_again(self, name: str) -> int:
-        """Let the files of a data source wait that could not be read. Returns how many these are. Raises NotFound."""
-        stream, _ = self._find(name)
-        failed = [each.number for each in self._parts.files.known(stream).values() if each.state == "failed"]
-        self._parts.files.try_again(stream, failed)
-        return len(failed)
+        return running
 
     def _find(self, name: str) -> tuple[str, ImportStatus]:
         with self._guard:

@@ -23,6 +23,7 @@ from penstock.deploy.ingest.event_ingestion import EventIngestion
 from penstock.deploy.ingest.imports import file_import, file_places
 from penstock.deploy.ingest.imports.file_import import ImportParts
 from penstock.deploy.ingest.imports.file_imports import FileImports
+from penstock.deploy.ingest.imports.file_places import PlacedFile
 from penstock.deploy.ingest.imports.file_rows import FileReader
 from penstock.deploy.ingest.row_files import file_ingestion
 from penstock.deploy.runtime.project_cache import ProjectCache
@@ -249,6 +250,53 @@ def test_what_was_put_into_a_file_later_is_taken_under_another_name(tmp_path: Pa
         looks = running.imports.statuses()[0].looks
         wait_until(lambda: running.imports.statuses()[0].looks > looks + 1, 60)
         assert ids(running.rows()) == [1, 2, 3]
+    finally:
+        running.close()
+
+
+def test_a_name_that_cannot_be_read_keeps_no_other_name_of_its_file_from_being_taken(
+    tmp_path: Path, place: Path
+) -> None:
+    """Such as a link without an ending, beside the file itself: of those that are found at once one name is first."""
+    (place / "data.ndjson").write_bytes(lines(1))
+    for name in ("current", "latest"):
+        (place / name).symlink_to(place / "data.ndjson")
+    running = Server(tmp_path, on_disk(place), place)
+    try:
+        states = running.wait(current="failed", data__ndjson="done", latest="moved")
+        assert "does not say how it is written" in str(states["current"].error)
+        assert ids(running.rows()) == [1]
+        running.imports.try_again("visits")  # its rows are stored by now
+        running.wait(current="moved", data__ndjson="done", latest="moved")
+        assert ids(running.rows()) == [1]
+    finally:
+        running.close()
+
+
+def test_a_file_that_is_moved_between_two_folders_while_they_are_looked_into_is_taken(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found in both, and is gone under its first name."""
+    for name in ("a", "b"):
+        (place / name).mkdir()
+    (place / "a" / "old.ndjson").write_bytes(lines(1))
+    placed, found = file_places.FolderPlace.files, list[list[PlacedFile]]()
+
+    def move_meanwhile(self: file_places.FolderPlace) -> list[PlacedFile]:
+        before = placed(self)
+        if not found:
+            (place / "a" / "old.ndjson").rename(place / "b" / "new.ndjson")
+            before += placed(self)
+        found.append(before)
+        return before
+
+    monkeypatch.setattr(file_places.FolderPlace, "files", move_meanwhile)
+    running = Server(tmp_path, on_disk(place, "**"), place)
+    try:
+        states = running.wait(old__ndjson="failed", new__ndjson="done")
+        assert "it is gone" in str(states["old.ndjson"].error)
+        assert len(found[0]) == 2
+        assert ids(running.rows()) == [1]
     finally:
         running.close()
 
