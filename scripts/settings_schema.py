@@ -21,6 +21,7 @@ from penstock.parse import settings as reader
 from penstock.parse.settings import (
     MEMORY,
     MODULE,
+    ORIGIN,
     SETTINGS,
     STORE_TYPES,
     STRATEGIES,
@@ -45,6 +46,7 @@ SCHEMAS: Mapping[SettingCheck, dict[str, Any]] = {
     reader.check_web_address: {"type": "string", "pattern": f"^{WEB_ADDRESS}$"},
     reader.check_dialect: {"enum": list(get_args(Dialect))},
     reader.check_store_type: {"enum": list(STORE_TYPES)},
+    reader.check_origins: {"type": "array", "items": {"type": "string", "pattern": f"^({ORIGIN})$"}},
     reader.check_texts: {"type": "array", "items": TEXTS},
     reader.check_properties: {"$ref": "#/definitions/properties"},
     reader.check_strategies: {"type": "object", "additionalProperties": {"enum": list(STRATEGIES)}},

@@ -37,6 +37,8 @@ class ServerSettings:
     """A body that takes longer to arrive is refused."""
     max_connections: int = 1_000
     """With more connections at once, new ones are refused."""
+    allowed_origins: tuple[str, ...] = ()
+    """The pages, such as `https://app.example.org`, whose scripts browsers let read answers; `*`: all."""
     log_format: LogFormat = "text"
     """How `server.log` has its records: as lines to read, or each as a line of JSON."""
 

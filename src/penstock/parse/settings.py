@@ -43,6 +43,7 @@ else:
 SETTINGS_FILE = "penstock.toml"
 MODULE = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
 WEB_ADDRESS = r"https?://[^\s/?#][^\s?#]*"
+ORIGIN = r"\*|https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?"
 MEMORY = r"[1-9][0-9]*[kmgtKMGT]"
 STRATEGIES = ("in_place", "reuse", "bridge", "forward", "recompute")
 """The strategies that can be requested."""
@@ -158,6 +159,13 @@ def check_web_address(value: Any) -> str:
     return text
 
 
+def check_origins(value: Any) -> tuple[str, ...]:
+    origins = check_texts(value)
+    if not all(re.fullmatch(ORIGIN, each) for each in origins):
+        raise _WrongValue('a list of origins such as "https://app.example.org", without a path, or "*"')
+    return origins
+
+
 def check_module(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(MODULE, value):
         raise _WrongValue('the name of a module such as "app.main"')
@@ -265,6 +273,7 @@ SETTINGS: SettingChecks = {
         "max_body_bytes": NumberRange(2**20, _MANY),
         "max_body_seconds": NumberRange(1, 86_400),
         "max_connections": NumberRange(1, 1_000_000),
+        "allowed_origins": check_origins,
         "log_format": check_log_format,
     },
     "spark": {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, Union
 
@@ -17,6 +17,7 @@ import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -63,6 +64,8 @@ QUARANTINE = "/v0/datasources/{name}/quarantine"
 TABLES = "/namespaces/{ref}/tables"
 FORM = request_parameters.MOST_BYTES
 ROWS = FILES = request_body.MOST_BYTES
+_HEADERS_OF_SCRIPTS = ("Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "X-Request-Id")
+_HEADERS_FOR_SCRIPTS = ("Age", "Penstock-Deployment", "Retry-After", "X-Request-Id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +202,25 @@ def create_app(host: PipelineHost) -> Starlette:
     app = Starlette(
         routes=routes,
         exception_handlers={HTTPException: _refuser(host)},
-        middleware=[Middleware(RequestObserver, host.metrics)],
+        middleware=[Middleware(RequestObserver, host.metrics), *_for_browsers(host.allowed_origins)],
     )
     app.state.calls = CALLS
     return app
+
+
+def _for_browsers(origins: Sequence[str]) -> list[Middleware]:
+    """What lets scripts of other pages read answers. No cookies are meant: a call has its token in a header."""
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=("GET", "POST"),
+            allow_headers=_HEADERS_OF_SCRIPTS,
+            expose_headers=_HEADERS_FOR_SCRIPTS,
+        )
+    ]
 
 
 def _endpoint(host: PipelineHost, call: ApiCall) -> Callable[[Request], Awaitable[Response]]:

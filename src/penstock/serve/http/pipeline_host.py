@@ -83,6 +83,7 @@ class PipelineHost:
         self.identity: ServerIdentity | None = None
         self.log_file: Path | None = None
         self.signed_tokens = SignedTokens()
+        self.allowed_origins: tuple[str, ...] = ()
         self._since = time.monotonic()
         self._pipeline: Pipeline | None = None
         self._add_gauges()

@@ -91,6 +91,7 @@ class ServerProcess:
             AnswerBudget(ANSWERS_TOGETHER * server.max_result_bytes),
         )
         self._host.log_file = home / LOG_FILE
+        self._host.allowed_origins = server.allowed_origins
         self._keys = read_public_keys()
         self._host.signed_tokens = SignedTokens(home / ADMIN_TOKEN, self._keys)
         self._web = WebServer(self._host, settings.server.max_connections)
