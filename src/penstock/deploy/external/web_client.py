@@ -11,6 +11,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 
 import httpcore
 import httpx
@@ -125,14 +126,19 @@ def _reason(error: Exception) -> str:
     return f"the connection fails: {text.splitlines()[0]}"
 
 
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """The authorities that are trusted. To read them takes longer than many a request: each object of a bucket, and
+    each file of a copy, would wait for it."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class _CheckedTransport(httpx.BaseTransport):
     """Sends the requests of httpx over connections to checked addresses."""
 
     def __init__(self, settings: CopySettings, stops: Callable[[], bool]):
         backend = _CheckedBackend(settings, stops)
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=httpx.create_ssl_context(trust_env=False), network_backend=backend
-        )
+        self._pool = httpcore.ConnectionPool(ssl_context=_certificates(), network_backend=backend)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         at = request.url

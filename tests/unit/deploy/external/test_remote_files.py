@@ -363,3 +363,17 @@ def test_a_list_of_objects_without_an_end_is_not_kept_in_memory(
 def test_where_in_a_bucket_a_row_is_from(s3: Bucket, tmp_path: Path) -> None:
     files = RemoteFiles("s3", "year=2024/02.csv", "CSVWithNames", COLUMNS, bucket=s3)
     assert read(tmp_path, files, ("_path", "_file")) == [{"_path": "data/year=2024/02.csv", "_file": "02.csv"}]
+
+
+def test_the_certificates_of_the_machine_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That takes longer than many a request, and each object of a bucket has connections of its own."""
+    read, make = [], httpx.create_ssl_context
+
+    def count(**given: object) -> object:
+        read.append(given)
+        return make(**given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(httpx, "create_ssl_context", count)
+    for _ in range(3):
+        WebClient(CopySettings(), lambda: False).close()
+    assert len(read) <= 1
