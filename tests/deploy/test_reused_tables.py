@@ -150,3 +150,26 @@ def test_tables_below_a_view_with_another_column_are_reused(running: Running, ch
         posts.wait_for()
     running.catch_up()
     assert tables(running, name, "live") == expected(posts.posted)
+
+
+def test_a_view_reads_what_its_source_computes_from_now_on(running: Running) -> None:
+    """The DEFAULT of the new column is what the view computed: the rows that are stored are those of the new view."""
+    name = "computed"
+    running.deploy(project(name))
+    running.post(name, [row(id) for id in range(40)])
+    before = tables(running, name, "live")
+    events = EVENTS.replace("`at` DateTime `json:$.at`", "`at` DateTime `json:$.at`, `of` Date DEFAULT toDate(at)")
+    files = {**project(name), f"datasources/{name}.datasource": events}
+    sessions = f"pipes/{name}_to_sessions.pipe"
+    files[sessions] = str(files[sessions]).replace("toDate(at) AS day", "of AS day")
+    staged = running.deploy(files, promote=False)
+    strategies = running.strategies(staged)
+    assert (strategies[name], strategies[f"{name}_sessions"]) == ("in_place", "reuse")
+    assert staged.plan["rows_moved"] == 0
+    assert tables(running, name, "staging") == before == expected(40)
+    running.post(name, [row(id) for id in range(40, 70)])
+    assert tables(running, name, "staging") == tables(running, name, "live") == expected(70)
+    running.promote()
+    running.post(name, [row(id) for id in range(70, 80)])
+    assert tables(running, name, "live") == expected(80)
+    assert running.ask(f"SELECT count() FROM {name} WHERE of = toDate(at)") == [(80,)]

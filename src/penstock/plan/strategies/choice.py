@@ -53,6 +53,8 @@ class StrategyInputs:
     """The strategy that the user requests."""
     rebuilt: bool = False
     """Whether it is to be computed anew, whatever has changed."""
+    edited: bool = False
+    """Whether the query of a view into it changed."""
     merged: str = ""
     """How live has merged rows that would stay, and that the next version needs apart; empty if it has not."""
     gone: tuple[str, ...] = ()
@@ -269,7 +271,7 @@ def _reuse_reason_of(inputs: StrategyInputs) -> str:
     if inputs.transition.derived:
         names = join_words(f"`{name}`" for name in inputs.transition.derived)
         return f"its views still produce the existing rows, and tell the value of {names} in them"
-    if not inputs.moved_sources:
+    if inputs.edited or not inputs.moved_sources:
         return "its views still produce the existing rows"
     sources = join_words(f"`{name}`" for name in inputs.moved_sources)
     return f"its views read nothing that changes in {sources}"
@@ -313,6 +315,11 @@ def _causes_in_view(context: PlanningContext, name: str, view: View, live: View 
 def _has_new_table(source: Source, was: Mapping[str, Binding]) -> bool:
     before = was.get(source.binding.name)
     return before is not None and before.table != source.binding.table
+
+
+def has_edited_view(context: PlanningContext, feeding: ViewPairs) -> bool:
+    """Whether the query of a view changed."""
+    return any(_query_changed(context, view) for view, _ in feeding.replaced)
 
 
 def _query_changed(context: PlanningContext, view: View) -> bool:

@@ -35,7 +35,13 @@ from penstock.plan.equivalence.unchanged_history import (
 from penstock.plan.equivalence.view_equivalence import ViewPairs
 from penstock.plan.plan import NOTHING, HiddenRows
 from penstock.plan.strategies.change_problems import change_problems
-from penstock.plan.strategies.choice import StrategyChoice, StrategyInputs, choose_strategy, find_causes
+from penstock.plan.strategies.choice import (
+    StrategyChoice,
+    StrategyInputs,
+    choose_strategy,
+    find_causes,
+    has_edited_view,
+)
 from penstock.plan.strategies.composed_history import find_composed_history
 from penstock.plan.strategies.costs import Cost, StrategyAlternative, ViewsFromBeginning
 from penstock.plan.strategies.deletion_protection import (
@@ -176,6 +182,7 @@ def _collect_inputs(context: PlanningContext, before: DataSourceTransition) -> S
         ordered_by_seq=seq_orders_rows(context, transition),
         requested=context.options.strategies.get(name),
         rebuilt=name in context.options.rebuilt,
+        edited=has_edited_view(context, feeding),
         merged=merged,
         gone=(*context.sources_without_rows(name), *context.shortened_sources(name)),
         rolled=rolled,

@@ -15,6 +15,7 @@ from penstock.model.datasource import DataSource
 from penstock.model.manifest import Accepts, Binding, BoundColumn, Copy, Field, Starts, Table, View
 from penstock.plan.diff.merged_rows import merging_form
 from penstock.plan.diff.ttl_and_final import begins_empty, keeps_no_rows
+from penstock.plan.equivalence.canonical_view import canonical_view
 from penstock.plan.equivalence.unchanged_history import (
     bind_as_live,
     columns_copied,
@@ -40,8 +41,9 @@ from penstock.plan.tables.flow_builders import (
 from penstock.plan.tables.physical_names import take_physical_name
 from penstock.plan.tables.running_datasource import RunningDataSource, extend_accepted_versions
 from penstock.plan.tables.table_layout import TableLayout, build_layout
+from penstock.sql.analysis.canonical_query import NEVER_NULL
 from penstock.sql.analysis.expression_facts import expression_facts
-from penstock.sql.spark_text import quote_identifier
+from penstock.sql.spark_text import column_names, quote_identifier
 from penstock.sql.stored_types import spark_type
 
 
@@ -132,8 +134,25 @@ def build_views_into(
     """The flows of the materialized views that write a data source, over the bindings of the next version unless
     `binding_of` gives others."""
     feeders = context.compiled.feeders(place.source.name)
-    views = (build_view(each, place, binding_of or context.binding, starts) for each in feeders)
+    views = [build_view(each, place, binding_of or context.binding, starts) for each in feeders]
+    if binding_of is not None:
+        views = [_with_known_functions(context, each, binding_of) for each in views]
     return tuple(project_view(each, each.fields) for each in views)
+
+
+def _with_known_functions(context: PlanningContext, view: View, binding_of: Callable[[str], Binding]) -> View:
+    """The view with what added columns of its source are known to hold, where that is a function of columns which it
+    does not read itself: they have to be those of the live table, too."""
+    trigger = view.trigger.binding
+    read, known = {column.name for column in trigger.columns}, context.done[trigger.name].known
+    values = {name: sql for name, sql in known.items() if name in read and sql != NEVER_NULL}
+    values = {name: sql for name, sql in values.items() if column_names(sql) - read}
+    if not values:
+        return view
+    wanted = {name for sql in values.values() for name in column_names(sql)} - read
+    added = (column for column in binding_of(trigger.name).columns if column.name in wanted)
+    source = replace(view.trigger, binding=replace(trigger, columns=(*trigger.columns, *added)))
+    return canonical_view(replace(view, trigger=source), {trigger.name: values})
 
 
 def build_table(place: TargetTable, laid: TableLayout) -> Table:

@@ -20,8 +20,9 @@ from penstock.sql.analysis.opaque_calls import (
     call_name,
     computes_row_by_row,
     is_constant,
+    is_stored,
     parse_opaque,
-    parse_opaque_value,
+    value_over,
     write_opaque,
 )
 from penstock.sql.analysis.query_facts import MOST_SELECTS
@@ -35,6 +36,8 @@ _BLOCK = frozenset(["expressions", "from_", "where", "joins", "laterals", "group
 """The parts of a SELECT whose select list can be replaced by a projection of it."""
 _LONGEST_QUERY = 250_000
 """Characters."""
+_EVEN = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.Add, exp.Mul)
+"""Operators whose sides may be exchanged: two numbers have one sum and one product."""
 _LONGEST_LIST = 100
 """Longer lists stay lists."""
 _NAMED = (exp.Table, exp.Subquery, exp.Lateral, exp.CTE)
@@ -191,23 +194,10 @@ def _put_known_values(tree: exp.Expr, placeholder: str, values: Mapping[str, str
             if values.get(column.name) == NEVER_NULL:
                 mark_never_null(column)
                 continue
-            known = _value_over(values[column.name], alias) if column.name in values else None
+            known = value_over(values[column.name], alias) if column.name in values else None
             if known is not None:
                 is_item = column.parent is select  # it keeps its name
                 column.replace(exp.alias_(known, column.name, quoted=True) if is_item else _operand(known))
-
-
-def _value_over(sql: str, alias: str) -> exp.Expr | None:
-    """A known value, with its columns as those of `alias`; None where it is not told what is a column."""
-    value = parse_opaque_value(sql)
-    if value is None or value.find(exp.Lambda) is not None:
-        return None
-    columns = list(value.find_all(exp.Column))
-    for column in columns:
-        if column.table:
-            return None
-        column.set("table", exp.to_identifier(alias, quoted=True))
-    return value
 
 
 # --------------------------------------------------------------------------------------- merging and folding
@@ -413,8 +403,8 @@ def _spell_out_single(node: exp.In) -> None:
 
 
 def _sort_operands(tree: exp.Select) -> None:
-    """Conjuncts, the sides of an equality, and lists, the innermost first."""
-    for node in reversed(list(tree.find_all(exp.Connector, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.In, exp.GT, exp.GTE))):
+    """Conjuncts, the sides of an equality, a sum or a product, and lists, the innermost first."""
+    for node in reversed(list(tree.find_all(exp.Connector, exp.In, exp.GT, exp.GTE, *_EVEN))):
         match node:
             case exp.Connector():
                 if not _is_operand_of_its_kind(node):  # a chain of them is put into order once, from its top
@@ -425,7 +415,9 @@ def _sort_operands(tree: exp.Select) -> None:
                 node.replace(exp.LT(this=node.expression, expression=node.this))
             case exp.GTE():
                 node.replace(exp.LTE(this=node.expression, expression=node.this))
-            case exp.EQ() | exp.NEQ() | exp.NullSafeEQ() if _text(node.expression) < _text(node.this):
+            case exp.Add() | exp.Mul() if not (is_stored(node.this) and is_stored(node.expression)):
+                pass  # what is written around a calculation that may overflow has its form
+            case exp.EQ() | exp.NEQ() | exp.NullSafeEQ() | exp.Add() | exp.Mul() if _is_behind(node):
                 left, right = node.this, node.expression
                 node.set("this", right)
                 node.set("expression", left)
@@ -433,6 +425,11 @@ def _sort_operands(tree: exp.Select) -> None:
                 pass
     for clause in tree.find_all(exp.Where, exp.Having):
         clause.set("this", _bare(clause.this))
+
+
+def _is_behind(node: exp.Binary) -> bool:
+    """Whether the sides are in the other order than their texts."""
+    return _text(node.expression) < _text(node.this)
 
 
 def _is_operand_of_its_kind(node: exp.Expr) -> bool:

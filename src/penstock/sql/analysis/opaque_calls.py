@@ -168,3 +168,25 @@ def _may_aggregate(name: str) -> bool:
 def is_constant(node: exp.Expr) -> bool:
     """Whether an expression has one value, whatever the row."""
     return node.find(exp.Column) is None and computes_row_by_row(node)
+
+
+def value_over(sql: str, alias: str) -> exp.Expr | None:
+    """A known value, with its columns as those of `alias`; None where it is not told what is a column."""
+    value = parse_opaque_value(sql)
+    if value is None or value.find(exp.Lambda) is not None:
+        return None
+    columns = list(value.find_all(exp.Column))
+    for column in columns:
+        if column.table:
+            return None
+        column.set("table", exp.to_identifier(alias, quoted=True))
+    while isinstance(value, exp.Cast) and isinstance(value.this, exp.Cast) and value.this.to == value.to:
+        value = value.this  # a DEFAULT is cast to the type of its column, whatever it is
+    return value
+
+
+def is_stored(node: exp.Expr) -> bool:
+    """Whether it is a column, or one in another type."""
+    while isinstance(node, (exp.Paren, exp.Cast)):
+        node = node.this
+    return isinstance(node, exp.Column)

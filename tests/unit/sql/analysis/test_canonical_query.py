@@ -25,6 +25,8 @@ MANY = [f"(a = {number} AND NOT (b = {number} OR s = 'x' OR f > {number}))" for 
 """Conditions, of which a long chain is one query in any order."""
 
 SAME = [
+    ("SELECT f * a AS k FROM t", "SELECT a * f AS k FROM t"),
+    ("SELECT max(f + toFloat64(a)) AS k FROM t", "SELECT max(toFloat64(a) + f) AS k FROM t"),
     (f"SELECT a FROM t WHERE {' OR '.join(MANY)}", f"SELECT a FROM t WHERE {' OR '.join(reversed(MANY))}"),
     ("SELECT a FROM t WHERE a = 1 AND (b = 1 AND (s = 'x' OR (f = 1 OR b = 2)))",
      "SELECT a FROM t WHERE (((b = 2 OR s = 'x') OR f = 1) AND b = 1) AND a = 1"),
@@ -97,6 +99,8 @@ NEVER_NULL_OTHER = [
 ]
 
 OTHER = [
+    ("SELECT f / a AS k FROM t", "SELECT a / f AS k FROM t"),
+    ("SELECT f - a AS k FROM t", "SELECT a - f AS k FROM t"),
     ("SELECT a FROM t WHERE s NOT IN ('x')", "SELECT a FROM t WHERE s = 'x'"),
     ("SELECT a FROM t WHERE s NOT IN ('y')", "SELECT a FROM t WHERE s != 'x'"),
     ("SELECT a FROM t WHERE n NOT IN (1)", "SELECT a FROM t WHERE n NOT IN (1) OR n IS NULL"),
