@@ -79,6 +79,28 @@ def test_clickhouse() -> None:
     check(ClickHouseStore("warehouse", settings, session, lambda _: ViewChoices()))
 
 
+def test_a_query_that_somebody_said_comes_behind_all_names() -> None:
+    """It reads what all changes of the phase lead to; in a rehearsal it reads the copies."""
+    session = ClickHouseSession()
+    d = session.database
+    session.run(f"CREATE TABLE {d}.issues (id Int64, weight Int64) ENGINE = ReplacingMergeTree ORDER BY id")
+    session.run(f"INSERT INTO {d}.issues VALUES (1, 5)")
+    session.run(f"CREATE TABLE {d}.totals (id Int64, w Int64) ENGINE = SummingMergeTree ORDER BY id")
+    view = f"CREATE MATERIALIZED VIEW {d}.v TO {d}.totals AS SELECT id, sum(weight) AS w FROM {d}.issues GROUP BY id"
+    session.run(view)
+    said = f"SELECT id, sum(assumeNotNull(weight)) AS w FROM {d}.issues GROUP BY id"
+    settings = StoreSettings("clickhouse", database=d)
+    store = ClickHouseStore("warehouse", settings, session, lambda _: ViewChoices(queries={"v": said}))
+    phases = [RehearsedPhase(MIGRATIONS[0], phase) for phase in Phase]
+    rehearsed = store.rehearse(phases)
+    assert [each.text for each in rehearsed.steps if f"FROM {d}.issues" in each.text] == []
+    for each in phases:
+        for step in store.plan(each.migration, each.phase):
+            store.carry_out(step)
+    session.run(f"INSERT INTO {d}.issues (id, weight) VALUES (2, 7)")
+    assert session.rows(f"SELECT toInt32(id), toInt32(w) FROM {d}.totals") == [[2, 7]]
+
+
 def test_iceberg(tmp_path: Path) -> None:
     """A new column that takes another name gets its value there in the rows that are old."""
     properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}

@@ -43,7 +43,7 @@ class ClickHouseRehearsal:
         opened: Callable[[StoreSettings], MigrationStore],
     ) -> StoreRehearsal:
         """Rehearse phases; `opened` gives the store of a database. Raises CannotTranslate, Failed, Unavailable."""
-        tables = self._reached(sources)
+        tables = self.reached(sources)
         with self._copied(tables):
             store = opened(self._copy)
             steps = tuple(carry_out_all(store, phases))
@@ -54,7 +54,7 @@ class ClickHouseRehearsal:
                 parity.append(self._parity(table, own, renamed or table.name))
         return StoreRehearsal(store.name, steps, tuple(parity))
 
-    def _reached(self, sources: Sequence[str]) -> list[ClickHouseTable]:
+    def reached(self, sources: Sequence[str]) -> list[ClickHouseTable]:
         """The tables and all targets of views over them."""
         names = list(dict.fromkeys(sources))
         for name in names:

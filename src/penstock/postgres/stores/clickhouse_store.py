@@ -7,7 +7,8 @@ for each plan.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from penstock.errors import Failed
 from penstock.model.settings import StoreSettings
@@ -20,7 +21,7 @@ from penstock.postgres.stores.clickhouse_server import DATABASE_HINT, ClickHouse
 from penstock.postgres.stores.migration_store import ColumnDifference, first_names
 from penstock.postgres.stores.store_rehearsal import RehearsedPhase, StoreRehearsal
 from penstock.postgres.translation.clickhouse.column_values import enum_values
-from penstock.postgres.translation.clickhouse.draft import ChoicesOf, ClickHouseDraft
+from penstock.postgres.translation.clickhouse.draft import ChoicesOf, ClickHouseDraft, ViewChoices
 from penstock.postgres.translation.clickhouse.schema import (
     ClickHouseColumn,
     ClickHouseSchema,
@@ -105,11 +106,18 @@ class ClickHouseStore:
 
     def rehearse(self, phases: Sequence[RehearsedPhase]) -> StoreRehearsal:
         """The phases on a throw-away copy. Raises CannotTranslate, Failed, Unavailable."""
-        sources = first_names(phases, self.table_of)
-        rehearsal = ClickHouseRehearsal(self._connection, self.read_schema(), self._settings)
-        return rehearsal.run(
-            sources, phases, lambda settings: ClickHouseStore(self._name, settings, self._connection, self._choices)
-        )
+        sources, schema = first_names(phases, self.table_of), self.read_schema()
+        rehearsal = ClickHouseRehearsal(self._connection, schema, self._settings)
+        names = {each.name for each in rehearsal.reached(sources)}
+        names |= {self.table_of(each.migration.table_after) for each in phases}
+
+        def opened(copy: StoreSettings) -> ClickHouseStore:
+            choices = _copied_choices(
+                self._choices, lambda query: query.with_database(schema.database, copy.database, names)
+            )
+            return ClickHouseStore(self._name, copy, self._connection, choices)
+
+        return rehearsal.run(sources, phases, opened)
 
     def read_schema(self) -> ClickHouseSchema:
         """The tables and views of the database. Raises Failed, also where there is no such database, and
@@ -157,6 +165,17 @@ _TO = re.compile(
     rf" TO {_QUALIFIED}(?P<to>{_NAME})",
     re.DOTALL,
 )
+
+
+def _copied_choices(choices: ChoicesOf, copied: Callable[[ViewQuery], ViewQuery]) -> ChoicesOf:
+    """What the user says of the views, whose new queries read the copies."""
+
+    def of(migration: str) -> ViewChoices:
+        found = choices(migration)
+        queries = {view: ViewQuery(query) for view, query in found.queries.items()}
+        return replace(found, queries={view: copied(each).text for view, each in queries.items()})
+
+    return of
 
 
 def _target(created: str) -> str | None:

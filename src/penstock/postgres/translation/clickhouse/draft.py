@@ -81,10 +81,14 @@ class ClickHouseDraft:
         """Give a view another query; a view whose query the user said gets that one."""
         said = self.choices.queries.get(view.name)
         made = ViewQuery(said) if said is not None else query
-        text, undo = (f"ALTER TABLE {self.name(view.name)} MODIFY QUERY {each.text}" for each in (made, view.query))
+        text, undo = (self.query_statement(view.name, each) for each in (made, view.query))
         self.steps.append(StoreStep(text, about, undo=undo))
         views = tuple(replace(each, query=made) if each.name == view.name else each for each in self.schema.views)
         self.schema = replace(self.schema, views=views)
+
+    def query_statement(self, view: str, query: ViewQuery) -> str:
+        """The statement that gives a view a query."""
+        return f"ALTER TABLE {self.name(view)} MODIFY QUERY {query.text}"
 
     def change_columns(
         self, table: str, change: Callable[[tuple[ClickHouseColumn, ...]], tuple[ClickHouseColumn, ...]]

@@ -38,6 +38,7 @@ from penstock.postgres.translation.clickhouse.column_statements import (
 )
 from penstock.postgres.translation.clickhouse.draft import ClickHouseDraft
 from penstock.postgres.translation.clickhouse.name_statements import rename_column, rename_table, swap_columns
+from penstock.postgres.translation.clickhouse.view_query import ViewQuery
 from penstock.postgres.translation.refusal import CannotTranslate
 from penstock.postgres.translation.store_step import StoreStep
 
@@ -46,8 +47,20 @@ def clickhouse_steps(operations: Sequence[Operation], draft: ClickHouseDraft) ->
     """The steps of the operations of one phase. Raises CannotTranslate."""
     for operation in operations:
         _translate(operation, draft)
-    hidden = [each for each in draft.steps if each.deletes]
-    return (*(each for each in draft.steps if not each.deletes), *hidden)
+    steps = _said_last(draft) if draft.is_stopped else draft.steps
+    hidden = [each for each in steps if each.deletes]
+    return (*(each for each in steps if not each.deletes), *hidden)
+
+
+def _said_last(draft: ClickHouseDraft) -> list[StoreStep]:
+    """The queries that the user said, each once, behind all changes of the phase: they read what these lead to, and no
+    row arrives meanwhile."""
+    said = {draft.query_statement(view, ViewQuery(query)) for view, query in draft.choices.queries.items()}
+    last: dict[str, StoreStep] = {}
+    for each in draft.steps:
+        if each.text in said:
+            last.setdefault(each.text, each)  # the first one knows the query of before
+    return [*(each for each in draft.steps if each.text not in said), *last.values()]
 
 
 def _translate(operation: Operation, draft: ClickHouseDraft) -> None:

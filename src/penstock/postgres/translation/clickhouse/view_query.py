@@ -137,9 +137,10 @@ class ViewQuery:
         return ViewQuery(text)
 
     def with_database(self, database: str, to: str, tables: Collection[str]) -> ViewQuery:
-        """The query that reads some tables of one database in another one."""
+        """The query that reads some tables of one database in another one; one that cannot be read stays as it is."""
         tree = _parse(self.text)
-        assert tree is not None, "it was found by the tables that it reads"
+        if tree is None:
+            return self
         edits: list[tuple[int, int, str]] = []
         for each in tree.find_all(exp.Table):
             if each.name not in tables or each.db not in ("", database):
