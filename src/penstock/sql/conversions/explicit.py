@@ -232,8 +232,8 @@ def _convert_container(value: TypedSql, want: Type, mode: ConversionMode) -> Con
             return Conversion(f"transform({value.sql}, ` e` -> {element})") if element is not None else None
         case (t.Tuple(), t.Tuple()) if not value.nullable:
             return _convert_tuple(value.sql, have, want, mode)
-        case (t.Map(key, item), t.Array(t.Tuple(fields))) if len(fields) == 2:
-            return _find_conversion(_map_pairs(value.sql, key, item), want, mode)
+        case (t.Map(), t.Map() | t.Array(t.Tuple((_, _)))):
+            return _convert_map(value.sql, have, want, mode)
         case (t.Array(t.Tuple(fields)), t.Map(key, item)) if len(fields) == 2:
             pairs = _find_conversion(value, t.Array(t.Tuple(((None, key), (None, item)))), mode)
             return None if pairs is None else replace(pairs, sql=f"map_from_entries({pairs.sql})")
@@ -241,6 +241,14 @@ def _convert_container(value: TypedSql, want: Type, mode: ConversionMode) -> Con
             return _map_of_arrays(value.sql, have, want, mode)
         case _:
             return None
+
+
+def _convert_map(sql: str, have: t.Map, want: t.Map | t.Array, mode: ConversionMode) -> Conversion | None:
+    """A map as another one, of which keys that become equal are an error, or as an array of pairs."""
+    if not isinstance(want, t.Map) or have.key != want.key:
+        return _find_conversion(_map_pairs(sql, have.key, have.value), want, mode)
+    element = _convert_element(have.value, want.value, mode)
+    return None if element is None else Conversion(f"transform_values({sql}, (` k`, ` e`) -> {element})")
 
 
 def _map_of_arrays(sql: str, have: t.Tuple, want: t.Map, mode: ConversionMode) -> Conversion | None:

@@ -65,12 +65,23 @@ MISSING: Mapping[str, str] = {
     ),
     "histogram": "its bins depend on the order in which rows come; GROUP BY floor(x / width) * width",
     **dict.fromkeys(
-        ("cramersV", "theilsU", "contingency", "studentTTest", "welchTTest", "mannWhitneyUTest"),
+        (
+            *("cramersV", "cramersVBiasCorrected", "theilsU", "contingency", "studentTTest", "studentTTestOneSample"),
+            *("welchTTest", "mannWhitneyUTest", "meanZTest", "kolmogorovSmirnovTest", "analysisOfVariance"),
+        ),
         "it is not computed here; a SELECT can give its counts, means and variances: count(), avg(x), varSamp(x)",
     ),
+    "deltaSumTimestamp": "deltaSum(x) over a SELECT in FROM that is ordered by the time",
+    **dict.fromkeys(
+        ("quantileDD", "quantileBFloat16", "quantilesDD", "quantilesBFloat16"), "quantile(0.5)(x), or quantileExact"
+    ),
+    **dict.fromkeys(
+        ("quantileInterpolatedWeighted", "quantilesInterpolatedWeighted"), "quantileExactWeighted(0.5)(x, w)"
+    ),
+    **dict.fromkeys(("divideDecimal", "multiplyDecimal"), "CAST(a AS Decimal(38, 4)) / b, or * b"),
     "nonNegativeDerivative": "greatest(0, x - lagInFrame(x) OVER w) / (t - lagInFrame(t) OVER w)",
     "sumMapFiltered": "sumMap(mapFilter((k, v) -> k IN (…), m))",
-    "JSON_QUERY": "JSONExtractRaw(j, 'a'), or JSONExtractArrayRaw(j, 'a')",
+    "JSON_QUERY": "JSONExtractRaw(j, 'a'), or JSONExtractArrayRaw(j, 'a'), which write numbers in another way",
     "JSONExtractKeysAndValuesRaw": "JSONExtractKeysAndValues(j, 'String')",
     "reinterpret": "the reinterpretAs… function of the type",
     "roundDown": "multiIf(x < 10, 0, x < 20, 10, 20)",

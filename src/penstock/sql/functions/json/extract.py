@@ -25,8 +25,8 @@ from penstock.sql.functions.json.texts import (
     is_container,
     ordered_json,
     scalar_json,
+    shortest_value,
     string_or_ordered_json,
-    string_value,
 )
 from penstock.sql.functions.json.typed_values import read_or_null, read_value
 from penstock.sql.spark_text import string_literal
@@ -152,7 +152,7 @@ def _json_value(values: Sequence[TypedSql]) -> TypedSql:
 
     def formula(v: str) -> str:
         nested = f"({variant_kind(v)} LIKE 'ARRAY%' OR {variant_kind(v)} LIKE 'OBJECT%')"
-        return f"CASE WHEN {variant_kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {string_value(v)} END"
+        return f"CASE WHEN {variant_kind(v)} = 'VOID' THEN 'null' WHEN {nested} THEN '' ELSE {shortest_value(v)} END"
 
     return null_where_any_is_null(values[:1], bind_if_long(_variant_at_sql_path(values), formula), STRING)
 

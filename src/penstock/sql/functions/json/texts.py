@@ -6,8 +6,10 @@ Invariant: a place that does not exist is the empty text.
 
 from __future__ import annotations
 
+from penstock.sql.expr.bind_once import try_bind_once
 from penstock.sql.functions.json.numbers import float_as_text, has_fraction, is_beyond_64_bits, is_infinite
 from penstock.sql.functions.json.paths import variant_kind
+from penstock.sql.spark_text import string_literal
 
 
 def ordered_json(text: str) -> str:
@@ -34,6 +36,37 @@ def string_value(v: str) -> str:
 def _scalar_text(v: str) -> str:
     """NULL for an array and an object."""
     return f"penstock_document_text(coalesce({v}, try_parse_json('null')))"
+
+
+_MAYBE_INTEGER = string_literal("^DECIMAL[(](19|[23][0-9]),0")
+_FEW = string_literal("^-?0[.]0{3}0*[1-9]$|^-?0[.]0{4}")
+_MANY = string_literal("^-?[1-9](0{5,}|[0-9]*[1-9]0{6,})$")
+
+
+def shortest_value(v: str) -> str:
+    """As `string_value`, a number with a fraction or an exponent in the shorter of its two forms: `1e-04`, `1.5e+07`,
+    as JSON_VALUE writes it."""
+    of = variant_kind(v)
+    is_float = f"({of} = 'DOUBLE' OR ({of} LIKE 'DECIMAL%' AND NOT {of} RLIKE {_MAYBE_INTEGER}))"
+    return f"if({is_float}, {try_bind_once(float_as_text(v), '` f`', _SHORTEST)}, {string_value(v)})"
+
+
+def _mantissa(digits: str) -> str:
+    """One digit, and behind a point the others, if there are any; a sign before the digits stays before them."""
+    return f"regexp_replace({digits}, '^([0-9])([0-9]+)$', '$1.$2')"
+
+
+_SIGN = "if(` f` LIKE '-%', '-', '')"
+_SIGNIFICANT = _mantissa(r"regexp_extract(` f`, '([1-9][0-9]*?)0*$', 1)")
+_PLACE = "length(regexp_extract(` f`, '[.](0*)', 1)) + 1"
+_LAST_PLACE = "length(regexp_extract(` f`, '([0-9]+)$', 1)) - 1"
+_SIGNED = "regexp_replace(` f`, 'e([0-9])', 'e+$1')"
+_SHORTEST = (
+    f"CASE WHEN ` f` LIKE '%e%' THEN regexp_replace({_SIGNED}, '([+-])([0-9])$', '$10$2') "
+    f"WHEN ` f` RLIKE {_FEW} THEN concat({_SIGN}, {_SIGNIFICANT}, 'e-0', {_PLACE}) "
+    f"WHEN ` f` RLIKE {_MANY} THEN concat({_SIGN}, {_SIGNIFICANT}, 'e+', lpad({_LAST_PLACE}, 2, '0')) ELSE ` f` END"
+)
+"""The other form of ` f`, the text of a float that has an exponent from 1e21 and below 1e-6 only."""
 
 
 def is_container(v: str) -> str:
