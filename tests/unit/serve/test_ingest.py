@@ -214,3 +214,19 @@ def test_wrong_positions(client: TestClient, pipeline: MemoryPipeline, headers: 
     answer = client.post("/v0/events?name=flights", content=LINES, headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid-request")
     assert pipeline.rows["flights"] == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "/v0/events?name=flights",
+        "/v0/datasources?name=flights&mode=append",
+        "/v0/datasources?name=flights&mode=append&format=csv",
+        "/v0/datasources?name=flights&mode=replace&format=ndjson",
+    ],
+)
+def test_a_form_with_a_file_is_no_rows(client: TestClient, call: str) -> None:
+    """As `curl -F csv=@rows.csv` sends it; its lines are not of the file alone."""
+    answer = client.post(call, files={"csv": ("rows.csv", b"a\n1\n")})
+    assert (answer.status_code, answer.json()["error"]) == (400, "the body is a form, in which a file is a part")
+    assert "--data-binary" in answer.json()["problems"][0]["hint"]

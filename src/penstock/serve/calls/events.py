@@ -20,7 +20,7 @@ from penstock.model.cursor import PostTerms, SourceSpan, parse_position, positio
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.json_web_tokens import require_server_token
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
-from penstock.serve.http.request_body import body_of, decompress
+from penstock.serve.http.request_body import decompress, rows_of
 from penstock.serve.http.request_parameters import flag_parameter, required_parameter
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def post_events(host: PipelineHost, request: Request) -> Response | Continued:
     name, waits = required_parameter(parameters, "name"), flag_parameter(parameters, "wait")
     form, terms = parameters.get("format"), _terms(request, parameters)
     encoding = request.headers.get("content-encoding", "")
-    body = body_of(request)
+    body = rows_of(request)
     receipt = pipeline.ingestion.append_on_terms(name, to_ndjson(decompress(body, encoding), form), terms)
     host.metrics.appended.labels(name).inc(receipt.successful_rows)
     host.metrics.quarantined.labels(name).inc(receipt.quarantined_rows)

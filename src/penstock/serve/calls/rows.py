@@ -36,7 +36,7 @@ from penstock.serve.http.access import require_also
 from penstock.serve.http.audited_call import CHECKED, name_target
 from penstock.serve.http.json_response import json_response
 from penstock.serve.http.pipeline_host import Continued, PipelineHost
-from penstock.serve.http.request_body import body_of, decompress
+from penstock.serve.http.request_body import decompress, rows_of
 from penstock.serve.http.request_parameters import (
     all_parameters,
     flag_parameter,
@@ -63,7 +63,7 @@ def post_rows(host: PipelineHost, request: Request) -> Response | Continued:
         raise invalid_request_parameter("mode", f"{message}: {did_you_mean(mode, MODES) or 'append or replace'}")
     if mode == "replace":
         require_also(request, "deploy", f"replace the rows of `{name}`")
-    body = decompress(body_of(request), request.headers.get("content-encoding", ""))
+    body = decompress(rows_of(request), request.headers.get("content-encoding", ""))
     if _is_file(parameters):
         return _post_file(host, request, body, mode)
     rows = to_ndjson(body, parameters.get("format"))

@@ -66,6 +66,14 @@ def body_of(request: Request) -> ReceivedBody:
     return body
 
 
+def rows_of(request: Request) -> ReceivedBody:
+    """The body of a call that posts rows. Raises InvalidRequest for a form, whose lines would be read as rows."""
+    if request.headers.get("content-type", "").lower().startswith("multipart/"):
+        hint = "send the file itself as the body: curl --data-binary @FILE, not -F"
+        raise InvalidRequest("the body is a form, in which a file is a part", hint=hint)
+    return body_of(request)
+
+
 @asynccontextmanager
 async def receiving_body(request: Request, budget: BodyBudget, most: int) -> AsyncIterator[None]:
     """Read the body of a call for `body_of`, and count it until the block ends. Raises TooLarge, Timeout, Overloaded.

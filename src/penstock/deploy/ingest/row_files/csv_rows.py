@@ -168,7 +168,8 @@ def _width_hint(record: Sequence[str], landing: Landing, delimiter: str) -> str:
     for other in (each for each in _DELIMITERS if each != delimiter):
         parts = [each.strip() for each in line.split(other)]
         if len(parts) > 1 and (len(parts) == len(names) or _is_header(parts, landing)):
-            return f"its values seem to be divided by {other!r}: name that as the delimiter"
+            seen = f"its values seem to be divided by {other!r}"
+            return f"{seen}: name that as the delimiter (--delimiter, over HTTP dialect_delimiter)"
     return f"a header names those of the file: {', '.join(names[:10])}"
 
 

@@ -71,12 +71,15 @@ def test_what_is_refused(text: str, said: str) -> None:
         rows(text, form)
 
 
+NAMES = " (--delimiter, over HTTP dialect_delimiter)"
+
+
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("id;name\n1;a\n", "its values seem to be divided by ';': name that as the delimiter"),
-        ("1\ta\tb\t7\n", "its values seem to be divided by '\\t': name that as the delimiter"),
-        ("1|a|b|7\n", "its values seem to be divided by '|': name that as the delimiter"),
+        ("id;name\n1;a\n", f"its values seem to be divided by ';': name that as the delimiter{NAMES}"),
+        ("1\ta\tb\t7\n", f"its values seem to be divided by '\\t': name that as the delimiter{NAMES}"),
+        ("1|a|b|7\n", f"its values seem to be divided by '|': name that as the delimiter{NAMES}"),
         ("1;2;3\n", "a header names those of the file: id, name, note, n"),
     ],
 )
