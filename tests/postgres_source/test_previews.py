@@ -88,6 +88,7 @@ def test_a_query_that_somebody_said_comes_behind_all_names() -> None:
     session.run(f"CREATE TABLE {d}.totals (id Int64, w Int64) ENGINE = SummingMergeTree ORDER BY id")
     view = f"CREATE MATERIALIZED VIEW {d}.v TO {d}.totals AS SELECT id, sum(weight) AS w FROM {d}.issues GROUP BY id"
     session.run(view)
+    session.run(f"CREATE MATERIALIZED VIEW {d}.w TO {d}.totals AS SELECT id, 0 AS w FROM {d}.issues")  # one target
     said = f"SELECT id, sum(assumeNotNull(weight)) AS w FROM {d}.issues GROUP BY id"
     settings = StoreSettings("clickhouse", database=d)
     store = ClickHouseStore("warehouse", settings, session, lambda _: ViewChoices(queries={"v": said}))

@@ -58,7 +58,7 @@ class ClickHouseRehearsal:
         """The tables and all targets of views over them."""
         names = list(dict.fromkeys(sources))
         for name in names:
-            targets = [each.target for each in self._schema.views_of(name) if each.target]
+            targets = dict.fromkeys(each.target for each in self._schema.views_of(name) if each.target)
             names += [each for each in targets if each not in names]
         return [each for each in map(self._schema.table, names) if each is not None]
 
