@@ -70,8 +70,8 @@ _CONSTRUCTORS: Mapping[str, tuple[str, str]] = {"tuple": ("(", ")"), "array": ("
 """Calls that are written as the brackets that mean the same."""
 _SEPARATING = ("groupconcat", "group_concat", "string_agg")
 """Aggregates whose second argument ClickHouse's parser makes a parameter."""
-_LOWER = ("substring", "position")
-"""Names in lower and upper case that ClickHouse's parser reads as one function."""
+_PARSED = {"substring": "substring", "position": "position", "ltrim": "trimLeft", "rtrim": "trimRight"}
+"""Names in lower and upper case that ClickHouse's parser reads as one function, and its name."""
 
 
 def column_name(node: exp.Expr) -> str:
@@ -360,8 +360,8 @@ def _written_call(node: exp.Expr) -> str:
         return f"[{names}]" if call_name(node) == "array" else f"({names})"
     given = f"({', '.join(map(_expression_name, parameters))})" if parameters else ""
     name = call_name(node)
-    if name is not None and name.lower() in _LOWER:
-        name = name.lower()
+    if name is not None:
+        name = _PARSED.get(name.lower(), name)
     if name is not None and name.lower() == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):

@@ -215,4 +215,6 @@ ANY_CASE: tuple[str, ...] = (
     "rpad",
     "space",
     "initcap",
+    "ltrim",
+    "rtrim",
 )
