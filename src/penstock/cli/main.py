@@ -36,10 +36,10 @@ from penstock.model.quick_dataclass import dataclass
 # Typer's usage errors all have this base, whether it brings a copy of click or uses click itself.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 _SAID_BY_CLICK = (
-    (r"is not a valid int(eger)?( range)?", "is not a whole number"),
-    (r"is not a valid float( range)?", "is not a number"),
-    (r"is not in the range (-?[\d.]+)<=x<=(-?[\d.]+)", r"is not from \1 to \2"),
-    (r"is not in the range x>=(-?[\d.]+)", r"is less than \1"),
+    (re.compile(r"is not a valid int(eger)?( range)?\.?$"), "is not a whole number"),
+    (re.compile(r"is not a valid float( range)?\.?$"), "is not a number"),
+    (re.compile(r"is not in the range (-?[\d.]+)<=x<=(-?[\d.]+)\.?$"), r"is not from \1 to \2"),
+    (re.compile(r"is not in the range x>=(-?[\d.]+)\.?$"), r"is less than \1"),
 )
 """What click says of a value in words of its own, and what is meant."""
 _RARELY = (4_000_000, 50, 100)
@@ -184,7 +184,7 @@ def _common_callback(
 def _usage_error(error: Exception) -> WrongUsage:
     message = getattr(error, "format_message", lambda: str(error))()
     for said, meant in _SAID_BY_CLICK:
-        message = re.sub(f"{said}\\.?$", meant, message)
+        message = said.sub(meant, message)
     context = getattr(error, "ctx", None)
     hint = f"`{context.command_path} --help` shows how it is used" if context is not None else None
     return WrongUsage(message.rstrip("."), hint=hint)

@@ -22,6 +22,14 @@ SELECT lc, exponentialMovingAverage(10)(i32, id), exponentialMovingAverage(10)(n
 SELECT exponentialMovingAverage(10)(i32, id), exponentialMovingAverage(10)(nf, id), exponentialMovingAverageOrNull(10)(i32, id) FROM none;
 SELECT id, exponentialMovingAverage(5)(id, id) OVER (ORDER BY id) FROM t ORDER BY id;
 SELECT exponentialMovingAverageMerge(10)(s) FROM (SELECT lc, exponentialMovingAverageState(10)(i32, id) AS s FROM t GROUP BY lc);
+SELECT exponentialMovingAverageArray(0.5)([1.0, 2.5],[2.0, 3.0]);
+SELECT exponentialMovingAverageIfArray(0.5)([1.0, 3.0], [2.0, 1.0], [1, 0]);
+SELECT exponentialMovingAverage(100)(v, k) FROM (SELECT arrayJoin([1.0, 2.0, 4.0]) AS v, inf AS k);
+SELECT exponentialMovingAverage(100)(v, k) FROM (SELECT arrayJoin([1.0, 2.0, 4.0]) AS v, nan AS k);
+SELECT exponentialMovingAverage(100)(t.1, t.2) FROM (SELECT arrayJoin([(1.0, 5.0), (2.0, nan), (4.0, 7.0), (1.5, inf), (1.5, inf)]) AS t);
+SELECT exponentialMovingAverage(100)(t.1, t.2) FROM (SELECT arrayJoin([(1.0, nan), (2.0, -inf), (4.0, 7.0), (inf, 8.0)]) AS t);
+SELECT exponentialMovingAverage(2)(t.1, t.2) FROM (SELECT arrayJoin([(1.0, 5), (2.0, 5), (4.0, 3)]) AS t);
+SELECT finalizeAggregation(exponentialMovingAverageState(100)(t.1, t.2)) FROM (SELECT arrayJoin([(1.0, inf), (inf, 3.0), (4.0, 7.0)]) AS t);
 SELECT exponentialMovingAverage(i32, id) FROM t;
 SELECT exponentialMovingAverage(10)(i32, t) FROM t;
 SELECT id, arrayReduceInRanges('sum', [(1, 2), (0, 3), (-10, 5), (-3, 2), (6, 100), (8, 1), (2, 0), (7, 1), (-7, 2)], [1, 20, 300, 4000, 50000, 600000, 7000000]), arrayReduceInRanges('groupArray', [(1, 2), (-1, 1)], sarr), arrayReduceInRanges('max', [(id, 2), (1, 1)], arr), arrayReduceInRanges('avg', [(1, 2)], arr), arrayReduceInRanges('sum', [(1, 2), (2, 1)], [ni, 5]), arrayReduceInRanges('sumIf', [(1, 2)], [id, 2], [0, 1]), arrayReduceInRanges('quantile(0.5)', [(1, 3)], arr), arrayReduceInRanges('uniqExact', [(1, 2), (2, 9)], sarr) FROM t ORDER BY id;

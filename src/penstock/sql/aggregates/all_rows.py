@@ -131,11 +131,15 @@ def _average_needs(types: Types, parameters: tuple[AggregateParameter, ...]) -> 
 
 
 def _weighed_step(half_life: float, value: str, time: str) -> str:
-    """A value at a time added to the state ` a`: what is earlier counts half for each half-life that passed."""
+    """A value at a time added to the state ` a`: what is earlier counts half for each half-life that passed. Times that
+    are equal, or one of which is NaN, are one time (ClickHouse's ExponentiallySmoothedAverage::merge)."""
     faded = f"` a`.value * pow(2D, -({time} - ` a`.time) / {half_life}D) + {value}"
     late = f"` a`.value + {value} * pow(2D, -(` a`.time - {time}) / {half_life}D)"
     newer = f"named_struct('value', {faded}, 'time', {time})"
-    return f"if({time} > ` a`.time, {newer}, named_struct('value', {late}, 'time', ` a`.time))"
+    older = f"named_struct('value', {late}, 'time', ` a`.time)"
+    same = f"named_struct('value', ` a`.value + {value}, 'time', ` a`.time)"
+    is_newer, is_older = f"{time} > ` a`.time AND NOT isnan({time})", f"{time} < ` a`.time AND NOT isnan(` a`.time)"
+    return f"CASE WHEN {is_newer} THEN {newer} WHEN {is_older} THEN {older} ELSE {same} END"
 
 
 def _weighed(rows: str, parameters: tuple[AggregateParameter, ...], fields: tuple[str, str]) -> str:

@@ -95,11 +95,8 @@ def combine_array(outer: Aggregate) -> Aggregate | None:
 
     def state(call: AggregateInput) -> str:
         inner = _element_types(call.types)
-        return row.merge(
-            AggregateState(
-                gather(AggregateState(zip_argument_arrays(call.args), inner, call.parameters)), inner, over=call.over
-            )
-        )
+        rows = gather(AggregateState(zip_argument_arrays(call.args), inner, call.parameters))
+        return row.merge(AggregateState(rows, inner, call.parameters, call.over))
 
     def of_elements(form: Callable[[AggregateState], str]) -> Callable[[AggregateState], str]:
         return lambda state: form(replace(state, types=_element_types(state.types)))

@@ -15,7 +15,7 @@ import re2
 
 _CHOICE = re.compile(r"\{([^{}]+)\}")
 _WILD = re.compile(r"\*\*|\*|\?|\{[^{}]+\}")
-_WILD_OR_FOLDERS = re.compile(rf"(?<![^/])\*\*/|{_WILD.pattern}")
+_WILD_OR_FOLDERS = re.compile(r"(?<![^/])\*\*/|\*\*|\*|\?|\{[^{}]+\}")
 _WILD_MEANS = {"**/": r"(?:(?s:.)*/)?", "**": r"(?s:.)*", "*": "[^/]*", "?": "[^/]"}
 MOST_CHOICES = 10_000
 """The most texts that one pattern may stand for by its braces."""
