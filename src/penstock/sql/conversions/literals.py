@@ -25,7 +25,7 @@ from penstock.sql.expr.typed import TypedSql, fine_from_timestamp, integer, type
 from penstock.sql.spark_text import string_literal
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?")
-_WITH_ZONE = re.compile(rf"{_MOMENT.pattern} ?(Z|[+-]\d\d:?\d\d)")
+_WITH_ZONE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)? ?(Z|[+-]\d\d:?\d\d)")
 
 _LENGTH_OF_DAY = len("2024-02-29")
 
