@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -55,8 +56,13 @@ def shown(number: int) -> tuple[object, ...]:
 
 
 def settled(running: Running, name: str, state: str) -> float:
-    found = [each for each in running.pipeline.status()["deployments"] if each["state"] == state]  # type: ignore[attr-defined]
-    return float(found[0]["tables"][name]["settled"])
+    """The settled part of a table in the status, which learns of a new state a moment after the store has it."""
+
+    def found() -> list[dict[str, Any]]:
+        return [each for each in running.pipeline.status()["deployments"] if each["state"] == state]  # type: ignore[attr-defined]
+
+    wait_until(lambda: bool(found()), 60)
+    return float(found()[0]["tables"][name]["settled"])
 
 
 def planned(deployment: Deployment, name: str) -> dict[str, object]:
