@@ -217,11 +217,8 @@ def _leave_the_processor() -> None:
     new process takes its own; other systems have one for all threads, which must not change. Where the call is not
     allowed, as in some containers, Java runs as this process does."""
     if sys.platform == "linux":
-        thread = threading.get_native_id()
-        lowest = 19
         with suppress(OSError):
-            own = os.getpriority(os.PRIO_PROCESS, thread)
-            os.setpriority(os.PRIO_PROCESS, thread, min(own + NICE, lowest))
+            os.nice(NICE)
 
 
 def _open_log(log: Path) -> int:

@@ -90,10 +90,10 @@ def test_java_starts_where_nobody_may_set_a_nice_value(
 ) -> None:
     """As a container's rules for system calls may have it."""
 
-    def refuse(which: int, who: int, priority: int) -> None:
+    def refuse(increment: int) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr(os, "setpriority", refuse)
+    monkeypatch.setattr(os, "nice", refuse)
     make_java(only_java, "17.0.1")
     make_java_that_says(only_java, "$(nice)")
     with pytest.raises(SparkStartFailure, match=f": {os.getpriority(os.PRIO_PROCESS, 0)}$"):
